@@ -41,6 +41,8 @@ class Settings:
     """Most tokens of prompt and reply; None is the model's own bound."""
     offline: bool = False
     """Never touch the network."""
+    send_anyway: bool = False
+    """Whether a remote may be sent what seems to hold a secret."""
     folder: Path | None = None
     """Where the project is looked for; None is the current folder."""
 

@@ -125,6 +125,7 @@ class Preview:
     text: str
     """The same, spelled out, control tokens included."""
     ctx_size: int
+    """0 where a remote does not tell."""
     notes: tuple[str, ...] = ()
     """What would be said of it."""
     unseen: str = ""
@@ -139,6 +140,13 @@ class Preview:
     """Tokens of the prompt that were read before."""
     has_bos: bool = False
     """Whether the first id is the mark that opens every text, which nobody asked for."""
+    estimated_n: int = 0
+    """About how many tokens the prompt has, where a remote's tokenizer is not known here: then there are no ids."""
+
+    @property
+    def size(self) -> int:
+        """Tokens of the prompt."""
+        return self.estimated_n or len(self.token_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +209,14 @@ class Counts:
     saved_ms: float | None = None
     """`plain_steps` by the measured time of a plain step, less `step_ms`; below 0 where guessing cost more than it
     brought. None where no plain step was measured, as without lookahead."""
+    untold_n: int = 0
+    """Tokens after the first of replies by a remote that does not tell its steps: no part of tokens per step."""
 
     @property
     def tokens_per_step(self) -> float | None:
         """(delivered - 1) / forwards after prefill (design §4); None where there was no such forward."""
-        return (self.predicted_n - self.replies) / self.steps if self.steps and self.predicted_n else None
+        known = self.predicted_n - self.replies - self.untold_n
+        return known / self.steps if self.steps and self.predicted_n else None
 
     @property
     def saved_n(self) -> int:
@@ -238,6 +249,7 @@ class Counts:
             draft_ms=self.draft_ms + other.draft_ms,
             step_ms=self.step_ms + other.step_ms,
             saved_ms=sum(known) if known else None,
+            untold_n=self.untold_n + other.untold_n,
         )
 
     def totals(self) -> dict[str, float]:
@@ -245,6 +257,7 @@ class Counts:
         sources = {f"drafted.{name}": count for name, count in self.drafted_by_source.items()}
         sources |= {f"accepted.{name}": count for name, count in self.accepted_by_source.items()}
         known = {} if self.saved_ms is None else {"saved_ms": self.saved_ms}
+        known |= {"untold": self.untold_n} if self.untold_n else {}
         return {
             "replies": self.replies,
             "tokens": self.predicted_n,
@@ -277,6 +290,7 @@ class Counts:
             draft_ms=totals.get("draft_ms", 0.0),
             step_ms=totals.get("step_ms", 0.0),
             saved_ms=saved_ms if saved_ms is None or math.isfinite(saved_ms) else None,
+            untold_n=whole.get("untold", 0),
         )
 
 
@@ -333,6 +347,8 @@ class ReplyStats(Counts):
     resting: tuple[str, ...] = ()
     """Who is not asked for a while: sources that kept guessing wrong, and the window where its rows would cost more
     than they bring."""
+    untold: tuple[str, ...] = ()
+    """Fields that a remote does not tell: they are 0 here, and shown as n/a."""
     finish_reason: Literal[Reason, ""] = ""
     """Empty before the end."""
 

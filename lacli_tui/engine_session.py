@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -17,6 +17,7 @@ from lacli.assistant.base import Replier
 from lacli.chat import listings
 from lacli.chat.chat import ChatSession
 from lacli.chat.outcome import Outcome
+from lacli.configuration.remotes import Remote, is_remote
 from lacli.errors import LacliError, WorkerDied
 from lacli.events import Finished, Loading, Notice, Piece, Prefill, Preview
 from lacli.shared.background import Call, Ended
@@ -144,6 +145,10 @@ class EngineSession:
             self._lost()
         self._wake()
 
+    def remotes(self) -> Mapping[str, Remote]:
+        """The remotes of the user's configuration. Reads files. Raises LacliError."""
+        return self._start.remotes()
+
     def history(self) -> list[str]:
         """What was typed in earlier chats, the oldest first."""
         return self.recorder.history(self._start.keep and self.chat.settings.pool)
@@ -188,7 +193,9 @@ class EngineSession:
             ending.join()
 
     def _new_engine(self) -> Replier:
-        """The engine of `lacli serve`, where one runs that fits, else a worker of our own."""
+        """The remote that was named; else the engine of `lacli serve`, where one runs that fits, or a worker."""
+        if is_remote(self.chat.settings.model):
+            return self._start.remote(self.chat.settings)
         if self._start.attach:
             from lacli.server.background import reach_or_start
 
@@ -218,7 +225,8 @@ class EngineSession:
             self.chat.wrote(event)
             self._updates.text += event.text
             self._updates.thought += event.thought
-            self._updates.steps.append(Decoded(event.text, event.sources, event.lengths))
+            if not is_remote(self.chat.settings.model):  # whose pieces are no steps
+                self._updates.steps.append(Decoded(event.text, event.sources, event.lengths))
         else:
             self._reply = None
             self._updates.finished, self._updates.outcome = event, self.chat.answered(event)

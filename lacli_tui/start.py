@@ -10,9 +10,15 @@ from typing import Any
 
 from lacli.assistant.base import Replier
 from lacli.config import Settings
+from lacli.configuration.remotes import Remote
+from lacli.errors import UsageError
 from lacli.events import Request
 from lacli.project.instructions import Instructions
 from lacli.sessions.records import Session
+
+
+def _no_remote(settings: Settings) -> Replier:
+    raise UsageError(f"{settings.model} is not known here", "name a model of `lacli models list`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,10 @@ class Start:
     """The saved chat to resume."""
     replier: Replier | None = None
     """Replaces the engine in a child process, for tests."""
+    remotes: Callable[[], Mapping[str, Remote]] = dict
+    """The remotes of the user's configuration, by name. Raises LacliError."""
+    remote: Callable[[Settings], Replier] = _no_remote
+    """Makes the assistant of the remote that the settings name."""
     folder: Path = field(default_factory=Path)
     """The project's folder."""
     project: str = ""

@@ -18,6 +18,7 @@ from lacli.chat import options, slash
 from lacli.chat.conversation import Conversation
 from lacli.chat.outcome import Line, Outcome, note, plain
 from lacli.config import Settings
+from lacli.configuration.remotes import is_remote
 from lacli.errors import UsageError
 from lacli.events import Attachment, Counts, Finished, Message, Piece, ReplyStats, Request
 from lacli.prompts.instructions import framed
@@ -303,7 +304,10 @@ class ChatSession:
 
     @staticmethod
     def find_model(name: str | None) -> str:
-        """What people call a model, folder or file. Reads the registry. Raises LacliError if there is none."""
+        """What people call a model, folder or file. Reads the registry. Raises LacliError if there is none; whether
+        there is such a remote is found out when it is asked."""
+        if is_remote(name):
+            return str(name)
         from lacli.models.registry.registry import load_registry
 
         return load_registry().resolve(name).alias

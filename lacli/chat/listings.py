@@ -8,6 +8,7 @@ import time
 from lacli.chat import options
 from lacli.chat.chat import ChatSession
 from lacli.chat.outcome import Line, Outcome, note, plain
+from lacli.configuration.remotes import is_remote
 from lacli.events import Message, Preview, Request
 from lacli.shared.wording import age, attachment_label, counted, counts_table
 
@@ -36,12 +37,14 @@ def models(chat: ChatSession) -> Outcome:
     from lacli.models.registry.registry import load_registry
 
     registry = load_registry()
-    now = registry.resolve(chat.settings.model).alias
+    now = chat.find_model(chat.settings.model)
     widest = max(map(len, registry.models))
     lines = [
         f"{'*' if name == now else ' '} {name:{widest}}  {'here' if presence(spec).ready else 'not here'}"
         for name, spec in registry.models.items()
     ]
+    if is_remote(now):
+        lines.append(f"* {now:{widest}}  not on this computer")
     return Outcome(
         lines=(*plain(*lines), Line("/model NAME goes on with another; a folder or .gguf file will do, too"))
     )
@@ -98,15 +101,15 @@ def size_request(chat: ChatSession) -> Request:
 def size(chat: ChatSession, preview: Preview) -> Outcome:
     """How much of the context is used."""
     conversation, reserve = chat.conversation, chat.request.max_tokens
-    taken = len(preview.token_ids)
+    taken = preview.size
     left = max(0, preview.ctx_size - taken - reserve)
     parts = [counted(len(conversation.turns) - conversation.left_out, "turn", "turns")]
     if conversation.attachments:
         parts.append(counted(len(conversation.attachments), "file", "files"))
-    lines = [
-        f"{taken:,} tokens so far ({', '.join(parts)})",
-        f"{reserve:,} kept free for the reply, {left:,} left for the question, of {preview.ctx_size:,}",
-    ]
+    about = "about " if preview.estimated_n else ""
+    lines = [f"{about}{taken:,} tokens so far ({', '.join(parts)})"]
+    if preview.ctx_size:
+        lines.append(f"{reserve:,} kept free for the reply, {left:,} left for the question, of {preview.ctx_size:,}")
     if conversation.left_out:
         lines.append(f"{counted(conversation.left_out, 'oldest turn is', 'oldest turns are')} not sent any more")
     return Outcome(lines=plain(*lines))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from lacli.configuration.remotes import is_remote
 from lacli.errors import LacliError
 from lacli.events import Attachment
 
@@ -53,7 +54,10 @@ def other_files(
 
 
 def _takes_files(model: str | None) -> bool:
-    """Whether a model's form has a place for other files; of one that is not registered only its vocabulary tells."""
+    """Whether a model's form has a place for other files; of one that is not registered only its vocabulary tells. To
+    a remote only those files are sent that were named."""
+    if is_remote(model):
+        return False
     from lacli.models.registry.registry import load_registry
 
     try:

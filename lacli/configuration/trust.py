@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from lacli.configuration.remotes import is_remote
+
 _ALLOWED = frozenset(
     (
         *("max-tokens", "temperature", "top-p", "top-k", "seed", "stop", "repetition-penalty", "ctx", "truncate"),
@@ -25,8 +27,8 @@ _RESTRICTING = {
 }
 """Keys a project may set in the direction that keeps, fetches or shows less."""
 
-USER_TABLES = ("tui", "keymap")
-"""Tables that are the user's alone: a project must not say what a key does."""
+USER_TABLES = ("tui", "keymap", "remotes")
+"""Tables that are the user's alone: a project must not say what a key does, nor where questions are sent."""
 
 
 def refused(key: str, value: Any) -> tuple[str, str] | None:
@@ -39,6 +41,11 @@ def refused(key: str, value: Any) -> tuple[str, str] | None:
             return None
         return f"a project may only set {key} to {str(wanted).lower()}", "the other way is yours to choose, not its"
     if key == "model":
+        if is_remote(str(value)):
+            return (
+                "a project may not choose a remote",
+                "what is asked would leave this computer: name it by -m yourself",
+            )
         if not _is_path(str(value)):
             return None
         return "a project may only name a model of `lacli models list`", "files are yours to choose, not a project's"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -63,7 +64,7 @@ class Requests:
             return replace(request, max_tokens=self._max_tokens)
         room = _room(preview)
         if room < needed:
-            prompt = len(preview.token_ids)
+            prompt = preview.size
             raise PromptTooLong(
                 f"{name} is too long to be rewritten: prompt {prompt:,} + reply {needed:,} > context "
                 f"{preview.ctx_size:,} tokens",
@@ -79,12 +80,13 @@ class Requests:
             return 0
         if question.part not in self._sizes:
             probe = replace(self._base, messages=(Message("user", question.part),))
-            self._sizes[question.part] = len(self._assistant.preview(probe).token_ids)
+            self._sizes[question.part] = self._assistant.preview(probe).size
         return self._sizes[question.part]
 
 
 def _room(preview: Preview) -> int:
-    return preview.ctx_size - len(preview.token_ids)
+    """Tokens that an answer may have; of a context whose size nobody tells, as many as are wanted."""
+    return preview.ctx_size - preview.size if preview.ctx_size else sys.maxsize
 
 
 def _hint(edit: Edit) -> str:

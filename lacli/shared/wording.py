@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from lacli.pool.prune import Pruned
 
 SEPARATOR = " · "
+UNTOLD = "n/a"
+"""Stands for a number that a remote does not tell."""
 """Between the numbers of a line, and where a narrow terminal breaks it."""
 
 _LEGEND = "guesses: right/tried, share of the text"
@@ -50,7 +52,22 @@ def counts_record(counts: Counts) -> dict[str, Any]:
 
 
 def stats_record(stats: ReplyStats) -> dict[str, Any]:
-    """The JSON statistics of one reply, with llama.cpp's names where it has them. None where a number is undefined."""
+    """The JSON statistics of one reply, with llama.cpp's names where it has them. None where a number is undefined, or
+    where a remote does not tell it."""
+    hidden = {name for field in stats.untold for name in (field, *_FOLLOW_FROM.get(field, ()))}
+    return {name: None if name in hidden else value for name, value in _stats_record(stats).items()}
+
+
+_FOLLOW_FROM = {
+    "predicted_n": ("predicted_per_second", "ctx_used"),
+    "prompt_n": ("reused_n", "ctx_used", "prompt_ms"),
+    "steps": ("saved_n", "rows", "rows_bought"),
+    "draft_n": ("draft_n_accepted", "rows_bought", "rows_used"),
+}
+"""The numbers of a record that are not known either where a field is not."""
+
+
+def _stats_record(stats: ReplyStats) -> dict[str, Any]:
     return {
         "model": stats.model,
         "quant": stats.quant,
@@ -90,9 +107,11 @@ def turn_record(finished: Finished, session: str) -> dict[str, Any]:
 
 def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     """One line of statistics; `without_pool` replaces the size of the pool if there is none."""
-    parts = [f"{stats.predicted_n:,} tok in {counted(stats.steps, 'step', 'steps')}"]
+    parts = [_tokens_and_steps(stats)]
     if stats.tokens_per_step is not None:
         parts.append(f"{stats.tokens_per_step:.2f} tok/step")
+    elif "steps" in stats.untold:
+        parts.append(f"{UNTOLD} tok/step")
     if stats.predicted_per_second is not None:
         parts.append(f"{stats.predicted_per_second:.1f} tok/s")
     if stats.draft_n:
@@ -108,6 +127,11 @@ def stats_line(stats: ReplyStats, without_pool: str = "") -> str:
     if stats.kernel:
         parts.append(f"{stats.quant} on {stats.kernel}")
     return SEPARATOR.join(parts)
+
+
+def _tokens_and_steps(stats: ReplyStats) -> str:
+    tokens = UNTOLD if "predicted_n" in stats.untold else f"{stats.predicted_n:,}"
+    return f"{tokens} tok" + ("" if "steps" in stats.untold else f" in {counted(stats.steps, 'step', 'steps')}")
 
 
 def _saved(counts: Counts) -> str:
@@ -151,7 +175,7 @@ def cut_note(finished: Finished, max_tokens: int, remedy: str = "-n N for more")
 def live_line(stats: ReplyStats) -> str:
     """The short line shown while a reply is written; fits into 40 columns."""
     if stats.tokens_per_step is None:
-        return f"{stats.predicted_n} tok"
+        return f"{UNTOLD if 'predicted_n' in stats.untold else stats.predicted_n} tok"
     parts = [f"{stats.tokens_per_step:.2f} tok/step"]
     if stats.predicted_per_second is not None:
         parts.append(f"{stats.predicted_per_second:.0f} tok/s")
@@ -270,6 +294,12 @@ def short_path(path: Path | None, max_length: int) -> str:
     return text if len(text) <= max_length else "..." + text[3 - max_length :]
 
 
+def _per_step(counts: Counts) -> str:
+    if counts.tokens_per_step is not None:
+        return f"{counts.tokens_per_step:.2f}"
+    return UNTOLD if counts.untold_n else "-"
+
+
 def _rounded(value: float | None, digits: int = 3) -> float | None:
     return None if value is None else round(value, digits)
 
@@ -277,7 +307,7 @@ def _rounded(value: float | None, digits: int = 3) -> float | None:
 _ROWS: tuple[tuple[str, Callable[[Counts], str]], ...] = (
     ("tokens", lambda counts: f"{counts.predicted_n:,}"),
     ("steps", lambda counts: f"{counts.steps:,}"),
-    ("tok/step", lambda counts: "-" if counts.tokens_per_step is None else f"{counts.tokens_per_step:.2f}"),
+    ("tok/step", lambda counts: _per_step(counts)),
     ("saved steps", lambda counts: f"{counts.saved_n:,}"),
     ("saved time", lambda counts: "unknown" if counts.saved_ms is None else signed_duration(counts.saved_ms)),
     ("rows bought", lambda counts: f"{counts.rows_bought:,}"),

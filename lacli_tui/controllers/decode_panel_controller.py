@@ -34,6 +34,8 @@ class DecodePanelController:
     _loading: Callable[[], Loading | None]
     _steps: list[Decoded] = field(init=False, default_factory=list)
     """Steps not posted yet."""
+    _has_news: bool = field(init=False, default=False)
+    """Whether the reply has gone on since the last message."""
     _starts_reply: bool = field(init=False, default=False)
     """Whether the steps posted next are the first of a reply."""
     _next_post: float = field(init=False, default=0.0)
@@ -48,6 +50,7 @@ class DecodePanelController:
     def start_reply(self, is_summary: bool) -> None:
         """The next steps belong to another reply; those of a summary are not counted."""
         self._steps.clear()
+        self._has_news = False
         self._starts_reply = not is_summary
 
     def restart_charts(self) -> None:
@@ -55,8 +58,9 @@ class DecodePanelController:
         self._starts_reply = True
 
     def add_steps(self, steps: Sequence[Decoded]) -> None:
-        """Post these with the next statistics."""
+        """Post these with the next statistics; of a remote's reply there are none, but its numbers change."""
         self._steps += steps
+        self._has_news = True
 
     def refresh(self, at_once: bool = False) -> None:
         """Post what has changed; while a reply is written five times a second at most."""
@@ -67,8 +71,8 @@ class DecodePanelController:
             return
         self._next_post = now + _STATS_S
         self._post_about()
-        if self._steps or at_once or not self._engine.is_replying:
-            steps, self._steps = self._steps, []
+        if self._has_news or at_once or not self._engine.is_replying:
+            steps, self._steps, self._has_news = self._steps, [], False
             starts, self._starts_reply = self._starts_reply, False
             for widget in self.widgets:
                 widget.post_message(Stats(self._engine.chat.stats, self._engine.chat.counts, steps, starts))

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 from textual.widget import Widget
 
 from lacli.chat.outcome import Outcome
+from lacli.configuration.remotes import is_remote
 from lacli.errors import LacliError
 from lacli.events import Loading
 from lacli_tui.background import in_thread
@@ -18,6 +19,9 @@ from lacli_tui.controllers.transcript_controller import TranscriptController
 from lacli_tui.engine_session import EngineSession, Updates
 from lacli_tui.notifications import Notifications
 from lacli_tui.widgets.model_progress import FETCH, PREPARE, ModelProgress
+
+if TYPE_CHECKING:
+    from lacli_tui.screens.models import Model
 
 _SLOW_STAGES = ("fetch", "check", "unpack", "prepare", "wait")
 """Those that take long, and happen once."""
@@ -128,18 +132,25 @@ class ModelLoader:
 
             marked: str | None = ""
             while marked is not None:  # "no" to fetching one goes back to the list
-                marked = await self._screen.app.push_screen_wait(ModelsScreen(self._engine.chat.model, marked=marked))
+                screen = ModelsScreen(self._engine.chat.model, self._known_models, marked)
+                marked = await self._screen.app.push_screen_wait(screen)
                 if marked and await self._change_to(marked):
                     return
         except LacliError as error:
             await self._notifications.report(error)
 
+    def _known_models(self, tell: Callable[[list[Model]], None]) -> list[Model]:
+        from lacli_tui.screens.models import known_models
+
+        return known_models(tell, self._engine.remotes)
+
     async def _change_to(self, name: str) -> bool:
         """Change to this model; False if it must be fetched and the user does not want that. Raises LacliError."""
         from lacli_tui.screens.confirm import ConfirmScreen
-        from lacli_tui.screens.models import model_of, to_fetch
+        from lacli_tui.screens.models import model_of, remote_of, to_fetch
 
-        model = await in_thread(lambda: model_of(name))
+        remotes = self._engine.remotes
+        model = await in_thread(lambda: remote_of(name, remotes) if is_remote(name) else model_of(name))
         question = to_fetch(model)
         if question and not await self._screen.app.push_screen_wait(ConfirmScreen(question, "fetch it")):
             return False

@@ -132,7 +132,7 @@ class TranscriptController:
     async def show_progress(self, updates: Updates) -> None:
         """Append what was written and thought."""
         answer = self._answer
-        if answer is not None and updates.steps:
+        if answer is not None and (updates.steps or updates.text or updates.thought):
             answer.trace.add(updates.steps)
             if self._engine.chat.purpose != "summary":
                 self._panel.add_steps(updates.steps)

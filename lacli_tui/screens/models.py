@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lacli.chat.fuzzy import Lines
+from lacli.configuration.remotes import Remote, named
 from lacli.shared.wording import size
 from lacli_tui.background import BackgroundResult, error_line
 from lacli_tui.glyphs import to_terminal
@@ -48,17 +49,29 @@ class Model:
     completes: bool = False
     fit: Fit | None = None
     """None until measured."""
+    remote: str = ""
+    """Where it is, if it is a remote."""
     problem: str = ""
 
 
-def known_models(tell: Callable[[list[Model]], None]) -> list[Model]:
-    """All models of the registry; reported as soon as they are known, returned with their measured needs."""
+Remotes = Callable[[], Mapping[str, Remote]]
+
+
+def known_models(tell: Callable[[list[Model]], None], remotes: Remotes = dict) -> list[Model]:
+    """All models of the registry, and the remotes; reported as soon as they are known, returned with their measured
+    needs."""
     from lacli.models.registry.registry import load_registry
 
     specs = list(load_registry().models.values())
     models = [_model(spec) for spec in specs]
-    tell(models)
-    return [_measured(spec, model) for spec, model in zip(specs, models, strict=True)]
+    others = [_remote(each) for each in remotes().values()]
+    tell(models + others)
+    return [_measured(spec, model) for spec, model in zip(specs, models, strict=True)] + others
+
+
+def remote_of(name: str, remotes: Remotes) -> Model:
+    """What is known of one remote. Raises LacliError if there is none of this name."""
+    return _remote(named(name, remotes()))
 
 
 def model_of(name: str | None) -> Model:
@@ -120,6 +133,17 @@ def _model(spec: ModelSpec) -> Model:
     )
 
 
+def _remote(remote: Remote) -> Model:
+    model = f"{remote.model}, " if remote.model else ""
+    return Model(
+        name=remote.title,
+        title=f"{model}at {remote.host}",
+        size="",
+        is_here=True,
+        remote=remote.host,
+    )
+
+
 class ModelsScreen(Picker):
     TITLE = "Models"
     PLACEHOLDER = "a name, or the path of a folder or .gguf file"
@@ -175,6 +199,9 @@ class ModelsScreen(Picker):
 
 
 def _choice(model: Model, marks: tuple[int, ...], current: str) -> Choice:
+    if model.remote:
+        mine = ("in use" if model.name == current else "", "$accent")
+        return Choice(model.name, model.name, (("a remote", "$text-warning"), mine), marks=marks)
     if model.fit is None:
         fits = ("…" if not model.problem else "?", "dim")
     else:
@@ -187,6 +214,8 @@ def _choice(model: Model, marks: tuple[int, ...], current: str) -> Choice:
 
 def about(model: Model) -> str:
     """What a model is and needs, in two lines; if it is not here, what fetching it takes in a third."""
+    if model.remote:
+        return f"{model.title}\nwhat is asked is sent to {model.remote}"
     parts = [model.title, model.licence, "completes code" if model.completes else ""]
     first = " · ".join(filter(None, parts))
     if model.download:

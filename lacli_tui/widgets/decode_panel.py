@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from textual.content import Content
 
+from lacli.configuration.remotes import is_remote
 from lacli.events import Counts, ReplyStats
-from lacli.shared.wording import abbreviated, duration
+from lacli.shared.wording import UNTOLD, abbreviated, duration
 from lacli_tui.decoding import SOURCES
 from lacli_tui.widgets.activity import activity
 from lacli_tui.widgets.histogram import bar, histogram
@@ -93,7 +94,8 @@ class DecodePanel(StatsWidget):
             ]
         if reply is None:
             return [line([("ready", STRONG)], width), line([("no reply yet", MUTED)], width)]
-        speed = f"{reply.predicted_per_second:6.1f}" if reply.predicted_per_second is not None else _NONE.rjust(6)
+        none = UNTOLD if "predicted_n" in reply.untold else _NONE
+        speed = f"{reply.predicted_per_second:6.1f}" if reply.predicted_per_second is not None else none.rjust(6)
         right = ("stopping", "$text-warning") if doing is not None else self._gain(reply)
         plain = self._plain_speed(reply)
         below = f"{self.glyphs.about}{plain:5.1f} plain" if plain is not None else ""
@@ -112,8 +114,15 @@ class DecodePanel(StatsWidget):
 
     def _steps(self, width: int, rows: int) -> list[Content]:
         """Tokens per step, and the guesses kept in each of the last steps."""
+        reply = self.reply
+        if reply is not None and is_remote(reply.model):  # whose single steps nobody sees
+            told = UNTOLD if "steps" in reply.untold else _number(reply.tokens_per_step)
+            return [
+                line([("tokens per step", HEAD)], width),
+                apart([], [(told, STRONG), (" mean", MUTED)], width),
+            ]
         now = self.tally.now
-        mean = self.reply.tokens_per_step if self.reply is not None else None
+        mean = reply.tokens_per_step if reply is not None else None
         if self.tally.steps:
             chart = sparkline(self.tally.accepted, width, self.glyphs, rows)
         else:  # nothing yet takes one row
@@ -126,6 +135,8 @@ class DecodePanel(StatsWidget):
 
     def _kept(self, width: int, rows: int) -> list[Content]:
         """How often how many guesses of a step were right."""
+        if self.reply is not None and is_remote(self.reply.model):
+            return []
         counts = self.tally.counts
         *bars, labels = histogram(counts or [0], width, rows if counts else 1, self.glyphs)
         most = f"most {len(counts) - 1}" if counts else ""
@@ -140,9 +151,13 @@ class DecodePanel(StatsWidget):
         reply = self.reply or ReplyStats()
         total = max(1, reply.predicted_n)
         every: list[Part] = []
-        if self.reply is not None:
+        if "draft_n" in reply.untold:
+            every = [(UNTOLD, STRONG), (" of text", MUTED)]
+        elif self.reply is not None:
             every = [(f"{reply.draft_n_accepted / total:.0%}", STRONG), (" of text", MUTED)]
         lines = [apart([("who guessed", HEAD)], every, width)]
+        if is_remote(reply.model):  # which has sources of its own
+            return lines
         names = max(map(len, SOURCES))
         room = max(0, width - names - 2 - 1 - 5)
         for name, letter in SOURCES.items():
@@ -187,8 +202,9 @@ class DecodePanel(StatsWidget):
         lines = [
             line([("a step", HEAD)], width),
             _pair("guesses", width, f"{reply.rows_bought / reply.steps:.1f}, kept {kept:.1f}"),
-            _pair("takes", width, f"{forward:.1f} ms"),
         ]
+        if reply.step_ms > 0:
+            lines.append(_pair("takes", width, f"{forward:.1f} ms"))
         if reply.plain_step_ms is not None:
             lines.append(
                 _pair("without guesses", width, f"{reply.plain_step_ms:.1f} ms", f"{reply.plain_step_ms:.0f} ms")
@@ -222,7 +238,8 @@ class DecodePanel(StatsWidget):
 
     def _counted(self, heading: str, counts: Counts, width: int) -> list[Content]:
         lines = [line([(heading, HEAD)], width)] if heading else []
-        each = f"{_number(counts.tokens_per_step)}/step"
+        rate = UNTOLD if counts.tokens_per_step is None and counts.untold_n else _number(counts.tokens_per_step)
+        each = f"{rate}/step"
         lines.append(
             _pair("tokens", width, f"{counts.predicted_n:,}, {each}", f"{abbreviated(counts.predicted_n)}, {each}")
         )

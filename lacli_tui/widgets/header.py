@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from lacli.configuration.remotes import is_remote
 from lacli.shared.wording import abbreviated, size
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, apart, cut, joined, width_of
 from lacli_tui.widgets.stats_widget import StatsWidget
@@ -37,7 +38,8 @@ class Header(StatsWidget):
         project = cut(about.project, max(8, room // 2))
         groups: list[list[Part]] = [[(project, STRONG)]] if project else []
         if model:
-            groups.append([(cut(model, max(8, room - width_of(joined(groups, between, room)) - 3)), "$primary")])
+            style = "bold $text-warning" if is_remote(model) else "$primary"  # what is typed leaves this computer
+            groups.append([(cut(model, max(8, room - width_of(joined(groups, between, room)) - 3)), style)])
         groups += [[(quant, MUTED)]] if quant else []
         groups += [[("system message", MUTED)]] if about.system else []
         named: list[Part] = [("lacli", "bold $accent"), between]

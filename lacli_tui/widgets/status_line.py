@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from lacli.configuration.remotes import is_remote
 from lacli.events import ReplyStats
-from lacli.shared.wording import abbreviated, duration
+from lacli.shared.wording import UNTOLD, abbreviated, duration
 from lacli_tui.widgets.activity import Activity, activity
 from lacli_tui.widgets.histogram import bar
 from lacli_tui.widgets.rows import MUTED, STRONG, Part, cut, joined, line
@@ -49,16 +50,21 @@ class StatusLine(StatsWidget):
         if reply.predicted_per_second is not None:
             groups.append([(f"{reply.predicted_per_second:5.1f}", STRONG), (" tok/s", MUTED)])
         else:
-            groups.append([("    -", STRONG), (" tok/s", MUTED)])
-        mean, now = reply.tokens_per_step, self.tally.now
+            none = UNTOLD if "predicted_n" in reply.untold else "-"
+            groups.append([(none.rjust(5), STRONG), (" tok/s", MUTED)])
+        steps_are_seen = not is_remote(reply.model)
+        mean, now = reply.tokens_per_step, self.tally.now if steps_are_seen else None
         if mean is not None:
             steps: list[Part] = [(f"{mean:4.2f}", STRONG), (" tok/step", MUTED)]
             if now is not None:
                 steps += [(f", {now:4.2f} now", MUTED)]
             groups.append(steps)
-        sparks = sparkline(self.tally.accepted, _SPARKS, self.glyphs)
-        groups.append([(sparks[0], "$primary")])
-        groups.append([("guessed ", MUTED), (f"{reply.draft_n_accepted / max(1, reply.predicted_n):4.0%}", STRONG)])
+        elif "steps" in reply.untold:
+            groups.append([(UNTOLD, STRONG), (" tok/step", MUTED)])
+        if steps_are_seen:
+            groups.append([(sparkline(self.tally.accepted, _SPARKS, self.glyphs)[0], "$primary")])
+        guessed = f"{reply.draft_n_accepted / max(1, reply.predicted_n):4.0%}"
+        groups.append([("guessed ", MUTED), (UNTOLD if "draft_n" in reply.untold else guessed, STRONG)])
         if reply.plain_step_ms:
             groups.append([(f"{self.glyphs.about} {1000 / reply.plain_step_ms:.1f} plain", MUTED)])
         groups += self._pool(reply.pool_size)

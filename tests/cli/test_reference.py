@@ -10,7 +10,7 @@ import pytest
 
 from lacli.cli import reference
 from lacli.cli.framework import catalog, examples, schema
-from lacli.cli.framework.parameters import key_name
+from lacli.cli.framework.parameters import NOT_KEYS, key_name
 from lacli.cli.spec import command as spec
 from lacli.configuration.keys import Key
 from lacli.configuration.trust import limits, refused
@@ -98,7 +98,7 @@ def test_every_option_has_a_variable_and_a_key_but_those_that_cannot() -> None:
             continue
         keys = schema.keys_of(command)
         for parameter in command.params:
-            if parameter.param_type_name == "option" and not parameter.hidden and key_name(parameter) != "config":
+            if parameter.param_type_name == "option" and not parameter.hidden and key_name(parameter) not in NOT_KEYS:
                 assert key_name(parameter) in keys
                 assert parameter.envvar or not parameter.allow_from_autoenv
 

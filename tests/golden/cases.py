@@ -161,6 +161,8 @@ CASES = (
     # models
     Case("models/list", ["models"]),
     Case("models/list-json", ["models", "list", "--json"], "json"),
+    Case("models/list-remote", ["models"], setups=(world.remotes,)),
+    Case("models/default-remote", ["models", "default", "remote:gpu"], setups=(world.remotes,)),
     Case("models/show", ["models", "show", "qwen2.5-coder-1.5b"]),
     Case("models/show-json", ["models", "show", "qwen2.5-coder-1.5b", "--json"], "json"),
     Case("models/show-unknown", ["models", "show", "quen2.5-coder-1.5b"], code=3),
@@ -172,6 +174,10 @@ CASES = (
     Case("models/fit", ["models", "fit", "qwen2.5-coder-1.5b"], setups=(world.computer,)),
     Case("models/fit-json", ["models", "fit", "smollm2-135m", "--json"], "json", setups=(world.computer,)),
     # pool
+    Case("remote/recipe-vllm", ["remote", "recipe", "vllm", "qwen2.5-coder-7b"]),
+    Case("remote/recipe-sglang", ["remote", "recipe", "sglang", "./my model"]),
+    Case("remote/recipe-unknown", ["remote", "recipe", "tgi", "x"], code=2),
+    Case("ask/remote-unknown", ["ask", "-m", "remote:gp", "hi"], setups=(world.remotes,), code=3),
     Case("pool/none", ["pool"]),
     Case("pool/info", ["pool", "info"], setups=(world.pool,)),
     Case("pool/info-json", ["pool", "info", "--json"], "json", setups=(world.pool,)),
@@ -182,6 +188,8 @@ CASES = (
     Case("pool/build", ["pool", "build"], setups=(world.pool,), code=3),
     Case("pool/prune", ["pool", "prune", "--max-mb", "1"], setups=(world.pool,)),
     Case("pool/clear", ["pool", "clear", "--yes"], setups=(world.pool,)),
+    Case("pool/push", ["pool", "push", "remote:gpu"], setups=(world.pool, world.remotes), code=1),
+    Case("pool/push-elsewhere", ["pool", "push", "gpu"], setups=(world.pool, world.remotes), code=2),
     Case("pool/export", ["pool", "export", "p.lacli"], setups=(world.pool,)),
     Case("pool/import", ["pool", "import", "gone.lacli"], setups=(world.pool,), code=2),
     # sessions, logs, stats

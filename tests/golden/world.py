@@ -244,6 +244,13 @@ def files(world: World) -> None:
     (world.site / "notes.md").write_text("# Notes\n\n```sh\nlacli ask hi\n```\n")
 
 
+def remotes(world: World) -> None:
+    """A remote in the user's configuration, which no case asks anything."""
+    config = world.folder / "home" / "config" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('[remotes.gpu]\nurl = "http://192.0.2.1:8000"\nmodel = "coder"\n', encoding="utf-8")
+
+
 def instructions(world: World) -> None:
     """What the project says of itself."""
     (world.site / "AGENTS.md").write_text("# Style\n\nTabs, \u202enever blanks.\n")

@@ -21,7 +21,7 @@ Examples:
 
 Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
-_WITHOUT = ("timeout", "no_stdin", "stats", "usage", "json", "plain", "no_stream", "sanitize")
+_WITHOUT = ("timeout", "no_stdin", "stats", "usage", "json", "plain", "no_stream", "sanitize", "send_anyway")
 _MAX_TOKENS = 1024
 
 

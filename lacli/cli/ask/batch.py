@@ -128,6 +128,7 @@ class _BatchRun:
             self._replies.put(self._running.pop(place), {"error": error})
         elif isinstance(event, Finished):
             line = self._running.pop(place)
+            self._tokens += 0 if event.token_ids else event.stats.predicted_n  # a remote's pieces are no tokens
             self.total += event.stats
             if event.reason != "cancelled":
                 self._done += 1

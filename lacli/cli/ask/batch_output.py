@@ -40,6 +40,8 @@ class Replies:
         """Whether it is a file, and no pipe or device."""
         self._file: BinaryIO | streams.BlockingWriter | None = None
         self._created = False
+        self._is_broken = False
+        """Whether a line could not be written."""
         self._size = 0
         """Bytes of the lines that stand in order at the beginning of the file."""
         self._next = 0
@@ -144,10 +146,11 @@ class Replies:
         self._flush()
         try:
             yield
-        except (output.StdoutClosed, LacliError):
+        except output.StdoutClosed:
             raise
         except BaseException:
-            self._write_waiting()
+            if not self._is_broken:
+                self._write_waiting()
             raise
         self._write_waiting()
 
@@ -180,6 +183,7 @@ class Replies:
             raise self._failed(error) from None
 
     def _failed(self, error: OSError) -> LacliError:
+        self._is_broken = True
         return unwritable(self._path, error, "repeat the command to go on after what it holds")
 
     def _unusable(self, error: OSError) -> LacliError:

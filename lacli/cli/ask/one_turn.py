@@ -61,7 +61,7 @@ def show_prompt(assistant: Replier, request: Request, common: Common, path: str 
     if common.json:
         record = {
             "prompt": preview.text,
-            "prompt_n": len(preview.token_ids),
+            "prompt_n": preview.size,
             "ctx_size": preview.ctx_size,
             "token_ids": preview.token_ids,
             "notes": preview.notes,
@@ -71,7 +71,8 @@ def show_prompt(assistant: Replier, request: Request, common: Common, path: str 
         write_record(record, path)
         return
     write_text(preview.text, path)
-    diagnostics.note(f"{len(preview.token_ids):,} tokens; the context has {preview.ctx_size:,}")
+    context = f"the context has {preview.ctx_size:,}" if preview.ctx_size else "the size of its context is not known"
+    diagnostics.note(f"{'about ' if preview.estimated_n else ''}{preview.size:,} tokens; {context}")
     if preview.window_n:
         shown = f"shown {preview.shown_n:,} of {preview.window_n:,} tokens around the cursor"
         diagnostics.note(f"{shown}; {preview.reused_n:,} of the prompt's were read before")

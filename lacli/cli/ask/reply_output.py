@@ -17,6 +17,7 @@ from lacli import streams
 from lacli.cli.terminal import diagnostics, output
 from lacli.cli.terminal.interrupt import WaitingInterrupt
 from lacli.cli.terminal.tty import sanitize
+from lacli.configuration.remotes import is_remote
 from lacli.edits.write import disk
 from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Finished, Loading, Notice, Piece, Prefill
@@ -64,7 +65,8 @@ class ReplyOutput:
         """Handle an event of the reply."""
         if self.jsonl and not isinstance(event, Finished):
             if isinstance(event, Piece):  # without its statistics, which would be copied for each
-                record: dict[str, Any] = {"text": event.text, "tokens": len(event.sources)}
+                tokens = None if is_remote(event.stats.model) else len(event.sources)
+                record: dict[str, Any] = {"text": event.text, "tokens": tokens}
                 record |= {"thought": event.thought} if event.thought else {}
             else:
                 record = asdict(event)

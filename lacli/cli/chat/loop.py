@@ -18,6 +18,7 @@ from lacli.assistant.base import Replier
 from lacli.chat.chat import ChatSession
 from lacli.chat.commands import parse
 from lacli.chat.outcome import Outcome, fault
+from lacli.cli.ask.tee import TeeAssistant
 from lacli.cli.chat import commands
 from lacli.cli.chat.background import Background
 from lacli.cli.framework.options import Common
@@ -25,8 +26,9 @@ from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics, live
 from lacli.cli.terminal.interrupt import SECOND_WITHIN_S, TerminationHandler
 from lacli.config import Settings
+from lacli.configuration.remotes import is_remote
 from lacli.errors import LacliError
-from lacli.events import Finished, Request
+from lacli.events import Event, Finished, Piece, Request
 from lacli.shared.wording import loading_line
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class ChatLoop:
         draft, self.draft = self.draft, ""
         try:
             self._read_ahead()
+            reader.label = self.chat.model if is_remote(self.chat.settings.model) else ""
             text = reader.read(draft, self._drawn)
         except EOFError:
             return 0
@@ -135,6 +138,13 @@ class ChatLoop:
     def _answer(self, request: Request) -> None:
         try:
             finished = self._stream(request)
+        except LacliError:
+            if not self.chat.has_text:
+                self.chat.failed()
+                raise
+            self.draft = ""
+            self.show(self.chat.broken_off()[1])  # what arrived is kept as an interrupted turn
+            raise
         except BaseException:
             self.chat.failed()
             raise
@@ -153,13 +163,17 @@ class ChatLoop:
             return None
         self._ending.hold()
         try:
-            finished = live.stream(self.assistant, request, self.common, prompt_follows=True)
+            finished = live.stream(TeeAssistant(self.assistant, self._wrote), request, self.common, prompt_follows=True)
         except KeyboardInterrupt:  # the second one, while a step is still under way
             raise typer.Exit(diagnostics.INTERRUPTED) from None
         if finished.reason == "cancelled":
             self._interrupted_at = time.monotonic()
         live.report_stats(finished, self.common, "/set max-tokens N for more")
         return finished
+
+    def _wrote(self, event: Event) -> None:
+        if isinstance(event, Piece):
+            self.chat.wrote(event)
 
     def loaded(self) -> bool:
         """Wait until the model is there, with its progress; False where Ctrl-C said not to: loading goes on behind."""

@@ -41,6 +41,8 @@ class Reader:
     def __init__(self, history: History, completer: Completer | None, colour: bool, given: Input | None = None) -> None:
         # Nothing hangs on where the cursor is, so it is not asked for: some terminals never answer.
         os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
+        self.label = ""
+        """Stands before the prompt: the remote that is asked."""
         self.is_stopped = False
         """Whether Ctrl-C was pressed right behind the Enter that ended reading: nothing is to come of what was sent."""
         self._status = ""
@@ -91,7 +93,11 @@ class Reader:
                 is_sent = ahead.count("\n") == 1 and ahead.endswith("\n")  # of several, which may be a paste, none is
                 typed = ahead.rstrip("\n") if is_sent else ahead
                 text = self._session.prompt(
-                    _PROMPT, default=typed, accept_default=is_sent, enable_suspend=True, handle_sigint=False
+                    self.label + _PROMPT,
+                    default=typed,
+                    accept_default=is_sent,
+                    enable_suspend=True,
+                    handle_sigint=False,
                 )
             finally:
                 app.after_render -= rendered

@@ -59,7 +59,7 @@ def conversation(session: Session | None, common: Common, session_recorder: Reco
     instructions = framed(project_instructions(common))
     if session is None:
         return Conversation(system, instructions=instructions)
-    from lacli.models.registry.registry import load_registry
+    from lacli.chat.chat import ChatSession
 
     session_recorder.resume(session)
-    return Conversation.of(session, system, load_registry().resolve(common.model).alias, instructions)
+    return Conversation.of(session, system, ChatSession.find_model(common.model), instructions)

@@ -15,6 +15,7 @@ from lacli.cli.framework.commands import COMMANDS
 from lacli.cli.framework.layers import path_of
 from lacli.cli.framework.parameters import choices, key_name
 from lacli.cli.framework.typer_private import annotation_of, at_cursor
+from lacli.errors import LacliError
 
 FILES = ":files"
 """Says that the shell's own completion of paths serves here."""
@@ -92,10 +93,14 @@ def _takes_a_path(context: Any, parameter: Any, incomplete: str) -> bool:
 
 
 def _models() -> Iterator[Offer]:
+    from lacli.cli.framework import remotes
     from lacli.models.registry.registry import load_registry
 
     for spec in load_registry().models.values():
         yield Offer(spec.alias, spec.title)
+    with contextlib.suppress(LacliError):  # a broken file does not take the models away
+        for remote in remotes.known().values():
+            yield Offer(remote.title, f"at {remote.host}")
 
 
 def _sessions() -> Iterator[Offer]:

@@ -13,6 +13,7 @@ import typer
 
 from lacli.cli.framework.flags import JsonOption
 from lacli.cli.run import Run
+from lacli.configuration import remotes
 from lacli.errors import LacliError, UsageError
 from lacli.shared.wording import counted
 
@@ -129,17 +130,21 @@ def set_(
 
     target = _project_file() if local else Run.current.config_files.user_file()
     diagnostics.note(set_value(target, key, value, project=local))
-    if key.rpartition(".")[2] == "model":
+    if key.rpartition(".")[2] == "model" and not key.startswith(f"{remotes.TABLE}."):
         _warn_of_unknown_model(value)
 
 
 def _warn_of_unknown_model(name: str) -> None:
     """Whoever misspells a model should know before the next question fails; it may also be made later."""
+    from lacli.cli.framework.remotes import known
     from lacli.cli.terminal import diagnostics
     from lacli.models.registry.registry import load_registry
 
     try:
-        load_registry().resolve(name)
+        if remotes.is_remote(name):
+            remotes.named(name, known())
+        else:
+            load_registry().resolve(name)
     except LacliError as error:
         diagnostics.warning(_line(error))
 
@@ -225,6 +230,9 @@ def _problems_of(files: list[Path]) -> list[str]:
             problems = [*layered(found, schema).problems]
             problems += [
                 problem for each in found if keymap.has_table(each) for problem in keymap.checked(each).problems
+            ]
+            problems += [
+                problem for each in found if each.kind == "user" for problem in remotes.checked(each.document)[1]
             ]
             errors = [problem.to_error() for problem in sorted(problems, key=lambda problem: problem.line)]
         except UsageError as error:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 
+from lacli.cli.doctor import remotes
 from lacli.cli.run import Run
 from lacli.errors import UsageError
 from lacli.shared import health
@@ -15,7 +16,8 @@ from lacli.shared.health import Check
 
 def checks() -> Iterator[Check]:
     """Every check, as soon as it is done."""
-    return health.checks(_default_model, (("config", _configuration),), (("terminal", _terminal),))
+    configuration = (("config", _configuration), *remotes.checks())
+    return health.checks(_default_model, configuration, (("terminal", _terminal),))
 
 
 def _default_model() -> str | None:
@@ -29,12 +31,14 @@ def _default_model() -> str | None:
 
 def _configuration() -> Check:
     from lacli.cli.framework import catalog, keymap
+    from lacli.cli.framework.remotes import known
 
     files = Run.current.config_files
     configuration = files.read_against(catalog.whole())
     try:
         configuration.raise_problems()
         keymap.of_user(files.read())
+        known()
     except UsageError as error:
         return Check("config", "fail", error.message, error.hint)
     names = ", ".join(map(str, configuration.files))

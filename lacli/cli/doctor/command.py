@@ -21,9 +21,10 @@ Examples:
 def doctor(
     as_json: JsonOption = False,
 ) -> None:
-    """Check Python, PyTorch, the C library, the model, memory, disk, folders, configuration and terminal.
+    """Check Python, PyTorch, the C library, the model, memory, disk, folders, configuration, remotes and terminal.
 
-    Nothing is fetched and nothing is changed. The exit code is 1 where something fails.
+    Nothing is fetched and nothing is changed; the remotes of your configuration are asked which model they have. The
+    exit code is 1 where something fails.
     """
     from lacli.cli.doctor.checks import checks
     from lacli.cli.terminal import output

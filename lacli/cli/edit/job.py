@@ -15,6 +15,7 @@ from lacli.cli.framework.options import Common
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.interrupt import WaitingInterrupt
 from lacli.cli.terminal.stdin import Stdin, argument_text, dash_for_stdin
+from lacli.configuration.remotes import is_remote
 from lacli.editing.edit import Edit
 from lacli.editing.requests import Requests
 from lacli.editing.target import EditTarget
@@ -23,6 +24,7 @@ from lacli.edits.write.textfile import TextFile
 from lacli.errors import UsageError
 from lacli.events import Message
 from lacli.models.registry.registry import load_registry
+from lacli.models.spec import EDIT_LINES
 from lacli.prompts.instructions import framed, joined
 from lacli.shared.wording import counted
 
@@ -68,5 +70,5 @@ def read(target: EditTarget, words: Sequence[str], files: Sequence[str], common:
         odd = counted(file.odd, "byte is", "bytes are")
         diagnostics.note(f"{file.name}: {odd} not {file.encoding}; lines that stay keep them")
     label = argument_text(label_of(file.name))
-    longest = load_registry().resolve(common.model).edit_lines
+    longest = EDIT_LINES if is_remote(common.model) else load_registry().resolve(common.model).edit_lines
     return EditJob(Edit(file, asked.text, label, parts, asked.attachments, (), longest), asked)

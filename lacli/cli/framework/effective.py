@@ -15,6 +15,7 @@ from typing import Any
 
 from lacli.cli.framework import catalog, environment, keymap
 from lacli.cli.run import Run
+from lacli.configuration import remotes
 from lacli.configuration.document import KeyPath, parse, read
 from lacli.configuration.keys import Key, Schema, check, shown
 from lacli.configuration.layers import Configuration, sources_in
@@ -62,7 +63,7 @@ def effective(table: KeyPath) -> list[Value]:
 
 
 def _value(configuration: Configuration, table: KeyPath, key: Key) -> Value:
-    variable, value = _from_variable(key)
+    variable, value = _from_variable(key) if table[:1] != (remotes.TABLE,) else ("", None)
     if variable:
         return Value(table, key.name, value, variable)
     setting = configuration.get(table, key.name, common=key.common)
@@ -121,11 +122,20 @@ def parse_key(name: str) -> KeyPath:
 
 
 def schema_for(where: KeyPath) -> Schema:
-    """All keys; those of [keymap], which only the terminal UI knows, if `where` is in that table."""
+    """All keys; those of [keymap], which only the terminal UI knows, or of a remote, if `where` is in that table."""
     schema = catalog.whole()
+    if where[:1] == (remotes.TABLE,):
+        names = {*_remotes(), *where[1:2]}
+        return Schema({**schema.keys, **remotes.schema(names)}, schema.tables - {(remotes.TABLE,)})
     if where[:1] != (keymap.TABLE,):
         return schema
     return Schema({**schema.keys, (keymap.TABLE,): keymap.keys()}, schema.tables - {(keymap.TABLE,)})
+
+
+def _remotes() -> list[str]:
+    """The names of the user's remotes, right or wrong."""
+    files = Run.current.config_files.read()
+    return [name for each in files if each.kind == "user" for name in remotes.names_in(each.document.data)]
 
 
 def _no_such_table(table: KeyPath, schema: Schema) -> UsageError:
@@ -148,7 +158,7 @@ def set_value(file: Path, name: str, text: str, project: bool) -> str:
     changed = document.changed(root + where, value)
     new = parse(file, changed.encode())
     result = check(new, schema, root)
-    problems = result.problems
+    problems = result.problems or remotes.checked(new)[1]
     if where[0] == keymap.TABLE and not problems:
         set_ = {place[-1]: keys for place, keys in result.values.items() if place[0] == keymap.TABLE}
         problems = list(keymap.clashes(new, set_))

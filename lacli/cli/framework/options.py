@@ -230,6 +230,14 @@ class Common:
         bool, _option("--auto-serve", help="Start that engine where none runs, for this and later commands.")
     ] = False
     offline: Annotated[bool, _option("--offline", help="Use only what is on this computer.")] = False
+    send_anyway: Annotated[
+        bool,
+        typer.Option(
+            "--send-anyway",
+            help="Send a remote what seems to hold a secret, too.",
+            allow_from_autoenv=False,
+        ),
+    ] = False
     color: Annotated[
         str, _option("--color", metavar="|".join(COLOURS), help="Colours on the terminal.", check=check_choice(COLOURS))
     ] = "auto"
@@ -269,6 +277,7 @@ class Common:
             guesses=self.guesses,
             context=self.ctx,
             offline=self.offline or told_offline(),
+            send_anyway=self.send_anyway,
         )
 
     def request(

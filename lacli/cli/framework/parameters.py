@@ -11,8 +11,8 @@ from lacli.cli.framework.typer_private import annotation_of
 if TYPE_CHECKING:
     from lacli.configuration.keys import Kind
 
-NOT_KEYS = ("help", "version", "config", "install")
-"""Options that no file may set."""
+NOT_KEYS = ("help", "version", "config", "install", "send-anyway")
+"""Options that no file may set: they are about one run, and the last is for one text that was looked at."""
 _CHOICES = re.compile(r"[a-z0-9][a-z0-9-]*(\|[a-z0-9][a-z0-9-]*)+")
 _VALUE_NAMES = {"whole number": "N", "number": "X", "list of texts": "TEXT", "list of pairs": "NAME VALUE"}
 

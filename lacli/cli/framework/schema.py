@@ -20,7 +20,7 @@ from lacli.configuration.keys import Key, Schema, Table
 
 UNCONFIGURED = ("config", "completion", "spec", "doctor")
 """Commands that must work while a file is broken, to say so or to correct it: no file sets their options."""
-UNCHECKED = (("keymap",),)
+UNCHECKED = (("keymap",), ("remotes",))
 """Tables that others read and check."""
 
 _SIZES = {

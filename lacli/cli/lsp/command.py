@@ -29,7 +29,7 @@ Every option can be set by a variable: --top-p is LACLI_TOP_P.
 """
 _WITHOUT = (
     *("system", "no_instructions", "truncate", "timeout", "no_stdin", "stats", "usage"),
-    *("json", "plain", "no_stream", "sanitize"),
+    *("json", "plain", "no_stream", "sanitize", "send_anyway"),
 )
 
 

@@ -18,8 +18,10 @@ def default(
     ] = None,
 ) -> None:
     """Print or choose the model taken where none is named."""
+    from lacli.cli.framework import remotes
     from lacli.cli.framework.effective import set_value
     from lacli.cli.terminal import diagnostics, output
+    from lacli.configuration.remotes import PREFIX, is_remote, named
     from lacli.models.registry.registry import also_here, load_registry
 
     registry = load_registry()
@@ -28,10 +30,13 @@ def default(
         output.line(taken or registry.default)
         diagnostics.note(f"set by {origin}" if origin else "that is what is built in, or in your models.toml")
         return
-    spec = registry.resolve(name)
-    if ambiguous := also_here(spec, name):
-        diagnostics.note(ambiguous)
-    chosen = str(spec.path) if spec.path is not None else spec.alias
+    if is_remote(name):
+        chosen = f"{PREFIX}{named(name, remotes.known()).name}"
+    else:
+        spec = registry.resolve(name)
+        if ambiguous := also_here(spec, name):
+            diagnostics.note(ambiguous)
+        chosen = str(spec.path) if spec.path is not None else spec.alias
     diagnostics.note(set_value(Run.current.config_files.user_file(), "model", chosen, project=False))
     taken, origin = default_model(again=True)
     if taken != chosen and taken:

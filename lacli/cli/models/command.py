@@ -15,6 +15,7 @@ import typer
 from lacli.cli.framework.flags import JsonOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import choice as models_choice
+from lacli.configuration.remotes import Remote, is_remote
 from lacli.errors import LacliError, ModelUnavailable
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ def models(context: typer.Context) -> None:
     "list", epilog="For example: lacli models list  |  lacli models list --json | jq '.[] | select(.ready) | .name'"
 )
 def list_(as_json: JsonOption = False) -> None:
-    """List all known models; * marks the default."""
+    """List all known models and the remotes of your configuration; * marks the default.
+
+    No remote is asked anything.
+    """
+    from lacli.cli.framework import remotes
     from lacli.cli.terminal import output
     from lacli.models.registry.inventory import presence
     from lacli.models.registry.registry import load_registry
@@ -60,15 +65,19 @@ def list_(as_json: JsonOption = False) -> None:
     if taken in registry.models:
         registry = replace(registry, default=taken)
     found = [(spec, presence(spec)) for spec in registry.models.values()]
+    others = list(remotes.known().values())
     if as_json:
-        output.document([_record(registry, spec, here) for spec, here in found])
+        records = [_record(registry, spec, here) for spec, here in found]
+        output.document([*records, *(_remote_record(each, each.title == taken) for each in others)])
         return
     rows = [_HEADER] if output.to_terminal() else []
-    rows += [_row(spec, here, spec.alias == registry.default) for spec, here in found]
+    default = taken if is_remote(taken) else registry.default
+    rows += [_row(spec, here, spec.alias == default) for spec, here in found]
+    rows += [_remote_row(each, each.title == default) for each in others]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for mark, name, size, *others in rows:
+    for mark, name, size, *more in rows:
         cells = [mark.ljust(2) + name.ljust(widths[1]), size.rjust(widths[2])]
-        cells += [cell.ljust(width) for cell, width in zip(others, widths[3:], strict=True)]
+        cells += [cell.ljust(width) for cell, width in zip(more, widths[3:], strict=True)]
         output.line("  ".join(cells).rstrip())
 
 
@@ -92,6 +101,22 @@ def _row(spec: ModelSpec, here: Presence, default: bool) -> tuple[str, ...]:
         "fill-in-the-middle" if spec.fim else "",
         spec.licence,
     )
+
+
+def _remote_row(remote: Remote, default: bool) -> tuple[str, ...]:
+    mark = "*" if default else " "
+    return (mark, remote.title, "", "", remote.kind, f"at {remote.host}", remote.model, "")
+
+
+def _remote_record(remote: Remote, default: bool) -> dict[str, Any]:
+    return {
+        "name": remote.title,
+        "default": default,
+        "kind": remote.kind,
+        "url": remote.url,
+        "model": remote.model,
+        "api": remote.api,
+    }
 
 
 @app.command(epilog="For example: lacli models show  |  lacli models show ./my-model.gguf --json")

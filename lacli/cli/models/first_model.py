@@ -14,6 +14,7 @@ from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.tty import is_terminal
 from lacli.config import told_offline
+from lacli.configuration.remotes import is_remote
 from lacli.errors import LacliError
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def choose_model(common: Common) -> Common:
 
 def better_than(name: str | None) -> str:
     """The model to recommend where one of this name did not manage: none where it is not the demonstration model."""
+    if is_remote(name):
+        return ""
     from lacli.models.registry.registry import load_registry, shipped_file
 
     registry = load_registry()

@@ -17,6 +17,7 @@ import typer
 from lacli.cli.framework.flags import JsonOption
 from lacli.cli.pool import build as pool_build
 from lacli.cli.pool import change as pool_change
+from lacli.cli.pool import push as pool_push
 from lacli.cli.pool import share as pool_share
 from lacli.cli.pool.common import ProjectOption, file_indexes, kv_size, project_of
 from lacli.errors import LacliError
@@ -226,3 +227,4 @@ app.command(epilog=pool_change.PRUNE_EXAMPLES)(pool_change.prune)
 app.command(epilog=pool_change.CLEAR_EXAMPLES)(pool_change.clear)
 app.command(epilog=pool_share.EXPORT_EXAMPLES)(pool_share.export)
 app.command("import", epilog=pool_share.IMPORT_EXAMPLES)(pool_share.import_)
+app.command(epilog=pool_push.EXAMPLES)(pool_push.push)

@@ -49,7 +49,7 @@ def export(
     from lacli.pool import transfer
 
     root, described = project_of(project)
-    pool = _one_of(root, described.pools, tokenizer)
+    pool = one_of(root, described.pools, tokenizer)
     if str(file) == "-":
         if output.to_terminal():
             raise UsageError("a pool is not text for a terminal", "give a file, or pipe it somewhere")
@@ -136,7 +136,8 @@ def _import(file: Path, project: Path | None, as_json: bool) -> None:
     output.line(f"took in {', '.join(parts)}; the pool has {pool.size:,} tokens now")
 
 
-def _one_of(root: Path, pools: Sequence[PoolInfo], prefix: str | None) -> PoolInfo:
+def one_of(root: Path, pools: Sequence[PoolInfo], prefix: str | None) -> PoolInfo:
+    """The pool that --tokenizer means."""
     found = [pool for pool in pools if pool.tokenizer.startswith(prefix or "")]
     if not pools:
         raise LacliError(f"nothing was learned in {root} yet", "`lacli pool list` shows where something was")
@@ -152,14 +153,14 @@ def _check(root: Path, fingerprint: str) -> tuple[Callable[[Sequence[int]], bool
     """What says whether a reply may be stored, and whether there is one."""
     from lacli.project.values import project_refuser
 
-    tokenizer = _tokenizer_of(fingerprint)
+    tokenizer = tokenizer_of(fingerprint)
     if tokenizer is None:
         return None, False
     refuse = project_refuser(root)
     return lambda token_ids: refuse(tokenizer.decode(token_ids)) is None, True
 
 
-def _tokenizer_of(fingerprint: str) -> Tokenizer | None:
+def tokenizer_of(fingerprint: str) -> Tokenizer | None:
     """The tokenizer of this fingerprint, of whichever prepared model has it."""
     from lacli import paths
     from lacli.text.tokenizer import Tokenizer

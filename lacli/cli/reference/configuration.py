@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lacli.cli.framework import catalog, environment, keymap
 from lacli.cli.framework.effective import variable_of
 from lacli.cli.reference.parts import NOTE, cell, common_options
+from lacli.configuration import remotes
 from lacli.configuration.keys import Key, shown
 from lacli.configuration.trust import limits
 
@@ -25,6 +26,7 @@ variable, a variable over the project's file, that over yours, and yours over wh
 - **The top level** is for all commands that have the option; a table is for one command: `[ask]`, `[pool.build]`.
 - A pair `--pool/--no-pool` is one key, `pool = false`. An option that may be repeated is a list.
 - `[keymap]` is for the keys of `lacli tui`, by [the names of its actions](#keymap): `stop = "f12"`.
+- `[remotes.NAME]`, in your file only, is an engine elsewhere that `-m remote:NAME` asks ([its keys](#remotesname)).
 
 ```toml
 model = "qwen2.5-coder-1.5b"
@@ -45,9 +47,9 @@ prints a JSON Schema for your editor. A mistake ends a command with exit code 2 
 ## What a project may set
 
 A repository is entered before it is read, and its files are written by others. A project's file may shape the reply
-and its cost; it may not write anywhere, read what lies outside, choose a file as the model, speak to the model on your
-behalf, hide warnings, change how things are shown, or loosen what you decided for privacy. The last column below says
-what is allowed; other keys in a project's file are a mistake, and the command does not run.
+and its cost; it may not write anywhere, read what lies outside, choose a file or a remote as the model, speak to the
+model on your behalf, hide warnings, change how things are shown, or loosen what you decided for privacy. The last
+column below says what is allowed; other keys in a project's file are a mistake, and the command does not run.
 """
 
 
@@ -65,6 +67,7 @@ def document() -> str:
             small.append(f"| `[{'.'.join(table)}]` | {', '.join(f'`{key.name}`' for key in own)} |")
     lines += ["\n## Tables of other commands\n", "Their keys are [their options](commands.md).\n"]
     lines += ["| table | keys |", "|---|---|", *small]
+    lines += [_REMOTES, "| key | | value | default |", "|---|---|---|---|", *map(_remote_key, remotes.KEYS.values())]
     lines += _keymap()
     lines += [
         "\n## Variables that are no options\n",
@@ -73,6 +76,20 @@ def document() -> str:
         *(f"| `{name}` | {meaning} |" for name, meaning in environment.OTHERS.items()),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+_REMOTES = """
+## [remotes.NAME]
+
+An engine that others run: vLLM, SGLang, llama-server, ollama, `lacli serve --port`, or any other with OpenAI's API
+([remote.md](remote.md)). In your own file only. `lacli config set remotes.gpu.url http://HOST:8000` makes one.
+"""
+
+
+def _remote_key(key: Key) -> str:
+    value = " or ".join(f"`{choice}`" for choice in key.choices) or key.kind
+    default = "" if key.default is None else f"`{key.default}`"
+    return "| " + " | ".join(cell(text) for text in (f"`{key.name}`", key.help, value, default)) + " |"
 
 
 _KEYMAP = """

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from lacli.cli.chat import resume
-from lacli.cli.framework import environment, keymap
+from lacli.cli.framework import environment, keymap, remotes
 from lacli.cli.framework.config_files import ConfigFiles
 from lacli.cli.framework.flags import ContinueOption, SessionOption
 from lacli.cli.framework.instructions import project_instructions
@@ -26,6 +26,7 @@ from lacli.cli.models import first_model
 from lacli.cli.run import Run
 from lacli.cli.terminal import diagnostics
 from lacli.cli.terminal.tty import is_terminal
+from lacli.configuration.remotes import is_remote, named
 from lacli.errors import UsageError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -100,17 +101,15 @@ def tui(
     here = _entered(files, folder)
     going_on = resume.going_on(continue_, session)
     common = first_model.choose_model(resume.with_its_model(going_on, common))
-    from lacli.models.registry.inventory import presence
-    from lacli.models.registry.registry import load_registry
     from lacli.project.root import project_root
 
-    model = load_registry().resolve(common.model)
+    model, missing = _model(common)
     ui: Any = importlib.import_module("lacli_tui.app")
     start = ui.Start(
         settings=common.settings(),
         request=common.request(),
-        model=model.alias,
-        missing=presence(model).missing,
+        model=model,
+        missing=missing,
         system=common.system or "",
         instructions=project_instructions(common),
         session=going_on,
@@ -128,11 +127,24 @@ def tui(
         origins=_origins(context),
         keymap=keymap.of_user(files.read()),
         keep_theme=_theme_keeper(context),
+        remotes=remotes.known,
+        remote=remotes.assistant,
     )
     kept, code = ui.run(start)
     if kept:
         diagnostics.note(f"`lacli tui --session {kept[:8]}` goes on with this conversation")
     raise typer.Exit(code)
+
+
+def _model(common: Common) -> tuple[str, str]:
+    """What people call the model, and what must be done before it can be loaded."""
+    if is_remote(common.model):
+        return named(common.model or "", remotes.known()).title, ""
+    from lacli.models.registry.inventory import presence
+    from lacli.models.registry.registry import load_registry
+
+    spec = load_registry().resolve(common.model)
+    return spec.alias, presence(spec).missing
 
 
 def _checked(flag: str, value: str) -> Any:
@@ -189,6 +201,8 @@ def _entered(files: ConfigFiles, folder: Path | None) -> Path:
 
 def _with_model_from_here(common: Common) -> Common:
     """Make a relative path of -m absolute before the current folder changes."""
+    if is_remote(common.model):
+        return common
     from lacli.models.registry.registry import load_registry
 
     spec = load_registry().resolve(common.model)

@@ -15,6 +15,7 @@ from typing import Any
 
 import lacli
 from lacli.configuration.document import Unreadable, read
+from lacli.configuration.remotes import is_remote
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.models.gguf.magic import is_gguf
 from lacli.models.registry.fim_markers import FimMarkers, family_of
@@ -56,6 +57,11 @@ class Registry:
             raise UsageError("the name of the model is empty", "`lacli models list` shows all")
         if name in self.models:
             return self.models[name]
+        if is_remote(name):
+            raise UsageError(
+                f"{name} is an engine that others run: it has nothing on this computer",
+                "ask, chat, complete, edit and tui take a remote; name a model of `lacli models list` here",
+            )
         if _is_path(name):
             return spec_of_path(Path(os.path.expanduser(name)))  # unlike Path's own it cannot fail
         for spec in self.models.values():
