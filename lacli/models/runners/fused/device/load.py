@@ -1,0 +1,140 @@
+"""Loads weights into a `DeviceRunner`, and finds out which of its kernels run on this device.
+
+Nothing is believed: FlashAttention and CUDA graphs are tried at load against the same model without them, and what
+raises or says something else is left out, with a note.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from lacli.errors import LacliError
+from lacli.models.base import Quant, Rows
+from lacli.models.runners.blame import is_own_bug
+from lacli.models.runners.fused.device.attention import Style, flash_chain, flash_past
+from lacli.models.runners.fused.device.config import DeviceConfig
+from lacli.models.runners.fused.device.graphs import Calls, CudaGraphs, Replays
+from lacli.models.runners.fused.device.linears import Tuner, linear_of
+from lacli.models.runners.fused.device.runner import DeviceRunner, Shapes
+from lacli.models.runners.fused.device.step import StepModel
+from lacli.models.runners.fused.device.weights import MakeLinear, WeightReader
+from lacli.models.runners.tensors import Tensors
+
+_CHUNKS = (2048, 1024, 512)
+_SHARE = 8
+"""A chunk of a prompt may take the eighth part of the memory that is free."""
+_FLASH_DIMS = 256
+_AGREED = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
+"""How far kernels may be apart, relative to the norm of the logits."""
+
+
+def load_device(
+    tensors: Tensors,
+    config: DeviceConfig,
+    quant: Quant,
+    device: torch.device,
+    *,
+    dtype: torch.dtype | None = None,
+    strict: bool = False,
+    make_linear: MakeLinear | None = None,
+) -> DeviceRunner:
+    """quant: none (bfloat16, or float16 before Ampere, or `dtype`), nf4 or bnb-int8.
+
+    strict: one shape for every forward. make_linear: another way to come by linears. Raises ModelUnavailable where
+    weights do not fit the config, LacliError where the model computes nonsense.
+    """
+    dtype = dtype or dtype_of(device)
+    if device.type == "cuda":  # sums of a split reduction are rounded to bfloat16 otherwise
+        torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+        torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    tuner = Tuner(device, dtype)
+
+    def quantised(name: str, weight: Tensor, bias: Tensor | None) -> object:
+        return linear_of(weight, bias, "none" if name == "lm_head" else quant, tuner)
+
+    make: MakeLinear = make_linear or quantised  # type: ignore[assignment]
+    with torch.inference_mode():
+        model = StepModel(config, WeightReader(tensors, config, device, dtype, make).read())
+    return runner_of(model, strict=strict)
+
+
+def runner_of(model: StepModel, *, strict: bool = False) -> DeviceRunner:
+    """A runner with the best kernels that run here and agree."""
+    sizes = model.config.sizes
+    plain = Style(model.config.query_scale, model.config.attention_cap)
+    shapes = Shapes.strict(sizes.context_size) if strict else Shapes(chunk=chunk_rows(model))
+    runner = DeviceRunner(model, plain, Calls(), shapes)
+    expected = _probe(runner)
+    if not bool(torch.isfinite(expected).all()):
+        raise LacliError("the model gives logits that are not finite", "the weights may be damaged")
+    if model.device.type != "cuda":
+        return runner
+    if not strict and flash_fits(model):
+        flash = replace(plain, past=flash_past, chain=flash_chain)
+        _try(runner, expected, flash, Calls(), "FlashAttention", _AGREED[model.dtype])
+    _try(runner, expected, runner.style, CudaGraphs(), "CUDA graphs", _AGREED[model.dtype])
+    return runner
+
+
+def dtype_of(device: torch.device) -> torch.dtype:
+    """What a model computes in: float32 on a CPU, bfloat16 where a GPU multiplies it, else float16."""
+    if device.type == "cpu":
+        return torch.float32
+    return torch.bfloat16 if torch.cuda.get_device_capability(device)[0] >= 8 else torch.float16
+
+
+def flash_fits(model: StepModel) -> bool:
+    """Whether PyTorch's FlashAttention is made for this model and device."""
+    dim = model.config.sizes.head_dim
+    modern = model.device.type == "cuda" and torch.cuda.get_device_capability(model.device)[0] >= 8
+    return modern and model.dtype != torch.float32 and dim % 8 == 0 and dim <= _FLASH_DIMS
+
+
+def chunk_rows(model: StepModel, free_bytes: int | None = None) -> int:
+    """Rows of a chunk of a prompt: as many as the free memory has room for."""
+    sizes = model.config.sizes
+    if free_bytes is None:
+        if model.device.type != "cuda":
+            return _CHUNKS[-1]
+        free_bytes = torch.cuda.mem_get_info(model.device)[0]
+    wide = 4 * sizes.hidden + 4 * sizes.intermediate + 4 * sizes.heads * sizes.head_dim
+    row = 4 * wide + 2 * sizes.context_size  # float32 activations, and its line in a mask
+    return next((rows for rows in _CHUNKS if rows * row <= free_bytes // _SHARE), _CHUNKS[-1])
+
+
+def _probe(runner: DeviceRunner) -> Tensor:
+    """Logits after a short text, a tree behind it, and a chain behind what was kept of that."""
+    vocab = runner.vocab_size
+    ids = [(7 * index + 3) % vocab for index in range(8)]
+    runner.truncate(0)
+    runner.prefill(ids[:4])
+    tree = runner.forward(Rows((ids[4], ids[0], ids[5], ids[1]), (-1, 0, 0, 1), (0, 1, 2, 3)))
+    found = [torch.as_tensor(tree.logits).clone()]
+    runner.keep([0, 2])
+    found.append(torch.as_tensor(runner.forward(Rows((ids[6], ids[7]), (-1, 0), (0, 1))).logits).clone())
+    runner.truncate(0)
+    return torch.cat(found)
+
+
+def _try(
+    runner: DeviceRunner, expected: Tensor, style: Style, replays: Replays, name: str, tolerance: float
+) -> None:
+    """Let the runner use these if they run and agree, else leave it as it was, with a note."""
+    before = runner.style, runner.replays
+    try:
+        runner.use(style=style, replays=replays)
+        found = [_probe(runner) for _ in range(2)]  # captured, then replayed
+        if all(bool((each - expected).norm() <= tolerance * expected.norm()) for each in found):
+            return
+        why = "gives other results"
+    except (RuntimeError, NotImplementedError, LacliError, TypeError) as error:
+        if is_own_bug(error):
+            raise
+        why = f"failed: {str(error).splitlines()[0]}"
+    runner.use(style=before[0], replays=before[1])
+    runner.truncate(0)
+    runner.notes = (*runner.notes, f"{name} {why} on this device; the model runs without")
+

@@ -1,0 +1,147 @@
+"""The forward itself: from ids to the logits of the wanted rows, the same code for seven families.
+
+Knows tensors only: nothing of caches but the buffers of each layer, nothing of graphs. Residuals and norms are float32
+whatever the weights run in, as their sums are what rounding shows in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from lacli.models.runners.fused.device.config import DeviceConfig
+from lacli.models.runners.fused.device.linears import Linear
+
+
+class Attention(Protocol):
+    """`attention.TreeAttention` or `ChainAttention`."""
+
+    def __call__(self, queries: Tensor, new: tuple[Tensor, Tensor], stored: tuple[Tensor, Tensor], window: int) -> Tensor:
+        """See `TreeAttention`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StepLayer:
+    """The weights of one layer; norms float32, a family's offset already added."""
+
+    input_norm: Tensor
+    qkv: Linear
+    output: Linear
+    mlp_norm: Tensor
+    gate_up: Linear
+    down: Linear
+    query_norm: Tensor | None = None
+    """Of each head before rotation, [head_dim]; the same of the keys."""
+    key_norm: Tensor | None = None
+    attention_norm: Tensor | None = None
+    """Of what attention adds; the next one of what the MLP adds."""
+    output_norm: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepWeights:
+    """All weights of a model."""
+
+    embedding: Tensor
+    """[vocab, hidden], in the dtype the model computes in."""
+    layers: Sequence[StepLayer]
+    final_norm: Tensor
+    head: Linear
+
+
+class StepModel:
+    """A model of which any number of sequences may ask."""
+
+    def __init__(self, config: DeviceConfig, weights: StepWeights) -> None:
+        self.config = config
+        self.weights = weights
+        self.dtype, self.device = weights.embedding.dtype, weights.embedding.device
+        self._inverse = [
+            [torch.from_numpy(each).to(self.device) for each in (rope.inverse, rope.beyond) if each is not None]
+            for rope in config.ropes
+        ]
+
+    def logits(
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        wanted: Tensor,
+        attention: Attention,
+        stored: tuple[Tensor, Tensor],
+        beyond: bool = False,
+    ) -> Tensor:
+        """float32 [wanted, vocab].
+
+        ids, positions: [rows]; wanted: rows; stored: the KV buffers, [layers, slots, kv_heads, head_dim]; beyond:
+        whether the sequence is past the switch of its rotations.
+        """
+        config, sizes = self.config, self.config.sizes
+        turns = [self._turns(index, positions, beyond) for index in range(len(config.ropes))]
+        x = self._embedded(ids)
+        for index, layer in enumerate(self.weights.layers):
+            buffers = (stored[0][index], stored[1][index])
+            x = self._layer(layer, x, turns[config.rope_of[index]], attention, buffers, sizes.windows[index])
+        normed = self._norm(x.index_select(0, wanted), self.weights.final_norm)
+        logits = self.weights.head(normed.to(self.dtype)).float()
+        return torch.tanh(logits / config.logit_cap) * config.logit_cap if config.logit_cap else logits
+
+    def _embedded(self, ids: Tensor) -> Tensor:
+        x = nn.functional.embedding(ids, self.weights.embedding)
+        scale = self.config.embedding_scale
+        if scale != 1.0:  # rounded as the model was trained with it
+            x = x * torch.tensor(scale, dtype=self.dtype).item()
+        return x.float()
+
+    def _layer(
+        self,
+        layer: StepLayer,
+        x: Tensor,
+        turns: tuple[Tensor, Tensor],
+        attention: Attention,
+        buffers: tuple[Tensor, Tensor],
+        window: int,
+    ) -> Tensor:
+        sizes, rows = self.config.sizes, len(x)
+        heads, kv_heads = sizes.heads, sizes.kv_heads
+        qkv = layer.qkv(self._norm(x, layer.input_norm).to(self.dtype)).view(rows, heads + 2 * kv_heads, -1)
+        queries, keys, values = qkv.split([heads, kv_heads, kv_heads], dim=1)
+        queries, keys = (
+            _rotated(part.float() if norm is None else self._norm(part.float(), norm), turns).to(self.dtype)
+            for part, norm in ((queries, layer.query_norm), (keys, layer.key_norm))
+        )
+        mixed = layer.output(attention(queries, (keys, values), buffers, window)).float()
+        x = x + (mixed if layer.attention_norm is None else self._norm(mixed, layer.attention_norm))
+        gate, up = layer.gate_up(self._norm(x, layer.mlp_norm).to(self.dtype)).chunk(2, dim=-1)
+        result = layer.down(self._gated(gate, up)).float()
+        return x + (result if layer.output_norm is None else self._norm(result, layer.output_norm))
+
+    def _gated(self, gate: Tensor, up: Tensor) -> Tensor:
+        if self.config.family.activation == "silu":
+            return nn.functional.silu(gate) * up
+        return nn.functional.gelu(gate, approximate="tanh") * up
+
+    def _norm(self, x: Tensor, weight: Tensor) -> Tensor:
+        return nn.functional.rms_norm(x, weight.shape, weight, self.config.sizes.norm_eps)
+
+    def _turns(self, index: int, positions: Tensor, beyond: bool) -> tuple[Tensor, Tensor]:
+        """Cosine and sine of each row for one kind of rotation, float32 [rows, 1, pairs].
+
+        The angle is rounded to float32 as in transformers and in our C; what is made of it, once.
+        """
+        inverse = self._inverse[index][-1 if beyond else 0]
+        angles = (positions.float()[:, None] * inverse).double()[:, None]
+        scale = self.config.ropes[index].scale
+        return (angles.cos() * scale).float(), (angles.sin() * scale).float()
+
+
+def _rotated(x: Tensor, turns: tuple[Tensor, Tensor]) -> Tensor:
+    """[rows, heads, head_dim], the first 2 * pairs elements of each head turned."""
+    cosine, sine = turns
+    pairs = cosine.shape[-1]
+    first, second, rest = x.split([pairs, pairs, x.shape[-1] - 2 * pairs], dim=-1)
+    return torch.cat([first * cosine - second * sine, second * cosine + first * sine, rest], dim=-1)

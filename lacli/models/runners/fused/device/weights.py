@@ -1,0 +1,82 @@
+"""Hugging Face tensors as the forward for devices wants them: q, k, v and gate, up joined, norms in float32.
+
+One matrix at a time: it is read, brought to the device, and handed to `make_linear`, which may quantise it; so what is
+in memory beside the result is one matrix. `make_linear` is where a loader of weights that are already quantised hooks in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from lacli.models.runners.fused.device.config import DeviceConfig
+from lacli.models.runners.fused.device.linears import Linear
+from lacli.models.runners.fused.device.step import StepLayer, StepWeights
+from lacli.models.runners.tensors import Tensors
+
+MakeLinear = Callable[[str, Tensor, Tensor | None], Linear]
+"""(name of the first part without `.weight`, weight [rows, columns] and bias on the device in the model's dtype)"""
+
+_EMBEDDING = "model.embed_tokens"
+
+
+class WeightReader:
+    """Reads the weights of one model."""
+
+    def __init__(
+        self, tensors: Tensors, config: DeviceConfig, device: torch.device, dtype: torch.dtype, make: MakeLinear
+    ) -> None:
+        self._tensors, self._config = tensors, config
+        self._device, self._dtype = device, dtype
+        self._make = make
+
+    def read(self) -> StepWeights:
+        """Raises ModelUnavailable where tensors are missing or of another size than config.json says."""
+        embedding = self._matrix(_EMBEDDING)
+        tied = self._tensors.head == _EMBEDDING
+        layers = [self._layer(index) for index in range(self._config.sizes.layers)]
+        self._config.sizes.refuse_more(self._tensors)
+        head = self._make("lm_head", embedding, None) if tied else self._linear(self._tensors.head)
+        return StepWeights(embedding, layers, self._norm("model.norm"), head)
+
+    def _layer(self, index: int) -> StepLayer:
+        prefix = f"model.layers.{index}"
+        attention, mlp, family = f"{prefix}.self_attn", f"{prefix}.mlp", self._config.family
+        if family.joined:
+            qkv, gate_up = self._linear(f"{attention}.qkv_proj"), self._linear(f"{mlp}.gate_up_proj")
+        else:
+            qkv = self._linear(*(f"{attention}.{name}_proj" for name in "qkv"))
+            gate_up = self._linear(f"{mlp}.gate_proj", f"{mlp}.up_proj")
+        heads, sandwich = self._config.sizes.head_norms, family.sandwich
+        before_mlp = "pre_feedforward_layernorm" if sandwich else "post_attention_layernorm"
+        return StepLayer(
+            input_norm=self._norm(f"{prefix}.input_layernorm"),
+            qkv=qkv,
+            output=self._linear(f"{attention}.o_proj"),
+            mlp_norm=self._norm(f"{prefix}.{before_mlp}"),
+            gate_up=gate_up,
+            down=self._linear(f"{mlp}.down_proj"),
+            query_norm=self._norm(f"{attention}.q_norm") if heads else None,
+            key_norm=self._norm(f"{attention}.k_norm") if heads else None,
+            attention_norm=self._norm(f"{prefix}.post_attention_layernorm") if sandwich else None,
+            output_norm=self._norm(f"{prefix}.post_feedforward_layernorm") if sandwich else None,
+        )
+
+    def _norm(self, name: str) -> Tensor:
+        weight = torch.from_numpy(self._tensors.floats(f"{name}.weight") + self._config.family.norm_offset)
+        return weight.to(self._device)
+
+    def _matrix(self, name: str) -> Tensor:
+        self._config.sizes.check_shape(name, self._tensors.array(f"{name}.weight")[1].shape)
+        return self._tensors.torch(f"{name}.weight").to(self._device).to(self._dtype)
+
+    def _linear(self, *names: str) -> Linear:
+        """The matrices of these names, one below the other."""
+        parts = [self._matrix(name) for name in names]
+        bias = None
+        if f"{names[0]}.bias" in self._tensors:
+            biases = [torch.from_numpy(self._tensors.floats(f"{name}.bias").copy()) for name in names]
+            bias = torch.cat(biases).to(self._device, self._dtype)
+        return self._make(names[0], parts[0] if len(parts) == 1 else torch.cat(parts), bias)
