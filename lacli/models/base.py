@@ -1,7 +1,7 @@
 """What the engine sees of models: `Rows` in, `Scores` out. Imports nothing heavy at run time.
 
-Implementations are in `runners`: `native.NativeRunner`, which is a `SharingRunner`, `fused.FusedRunner` and
-`generic.GenericRunner`; the test double is `TableRunner` in `tests/fakes.py`. An implementation must never look at the
+Implementations are in `runners`: `native.NativeRunner`, which is a `SharingRunner`, `fused.FusedRunner`,
+`fused.device.DeviceRunner`, which is a `BucketedRunner`, and `generic.GenericRunner`; the test double is `TableRunner` in `tests/fakes.py`. An implementation must never look at the
 sampler, the drafts or the pool, and a failed forward must leave `length` as it was.
 """
 
@@ -113,6 +113,16 @@ class Runner(Protocol):
     def truncate(self, length: int) -> None:
         """Forget all positions from `length` on."""
         ...
+
+
+@runtime_checkable
+class BucketedRunner(Runner, Protocol):
+    """A runner whose forwards come in a few shapes, filled up where rows are missing."""
+
+    row_buckets: tuple[int, ...]
+    """Rows of those shapes, ascending: a step costs what the smallest one that holds it does. None has more rows."""
+    chains_only: bool
+    """Whether rows keep their bits only in chains, each row below the one before it."""
 
 
 @runtime_checkable
