@@ -14,7 +14,7 @@ from typing import Any
 _ALLOWED = frozenset(
     (
         *("max-tokens", "temperature", "top-p", "top-k", "seed", "stop", "repetition-penalty", "ctx", "truncate"),
-        *("quant", "device", "threads", "window", "ngram", "guesses", "lookahead", "timeout"),
+        *("quant", "device", "threads", "window", "ngram", "guesses", "lookahead", "strict", "timeout"),
         *("scope", "max-lines", "prefix-lines", "suffix-lines", "read-ms", "language", "no-context"),
     )
 )

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from lacli.errors import UsageError
+from lacli.errors import LacliError, UsageError
 from lacli.models.base import Quant
 from lacli.models.runners.fused.device.buckets import ROWS, bucket_of
 
@@ -97,7 +97,7 @@ def _cuda_ms(linear: Linear, x: Tensor, repeats: int = 5) -> float:
     """Least milliseconds of a call on the device; infinite where the kernel refuses the shape."""
     try:
         linear(x)
-    except RuntimeError:
+    except (RuntimeError, ValueError):
         return math.inf
     least = math.inf
     for _ in range(repeats):
@@ -141,7 +141,8 @@ class Nf4:
         """As bitsandbytes dispatches, then what it may pass by."""
         found = [Way("bitsandbytes", self._dispatched)]
         if self.packed.is_cuda:
-            found += _forced(self) + _triton("nf4", self)
+            found += _forced(self)
+            found += _triton(lambda weights: weights.from_bitsandbytes_nf4(self.packed, self.state), self.bias)
         return found
 
     def _dispatched(self, x: Tensor) -> Tensor:
@@ -187,7 +188,9 @@ class Int8:
     def ways(self) -> list[Way]:
         """See `Nf4.ways`."""
         found = [Way("bitsandbytes", self._dispatched)]
-        return found + (_triton("int8", self) if self.packed.is_cuda else [])
+        if self.packed.is_cuda:
+            found += _triton(lambda weights: weights.from_bitsandbytes_int8(self.packed, self.scales), self.bias)
+        return found
 
     def _dispatched(self, x: Tensor) -> Tensor:
         ops = torch.ops.bitsandbytes
@@ -195,13 +198,21 @@ class Int8:
         return ops.int8_scaled_mm.default(quantised, self.packed, scales, self.scales, bias=self.bias, dtype=x.dtype)
 
 
-def _triton(kind: str, weight: Nf4 | Int8) -> list[Way]:
-    """Our Triton kernel for few rows, where it and a device for it are there."""
-    if find_spec("triton") is None or find_spec("lacli.kernels.triton") is None or not torch.cuda.is_available():
+def _triton(pack: Callable[[Any], Any], bias: Tensor | None) -> list[Way]:
+    """Our kernel for few rows, where Triton is. pack: given `lacli.kernels.triton.weights`, the matrix as it reads it."""
+    if find_spec("triton") is None:
         return []
-    small_m: Any = importlib.import_module("lacli.kernels.triton.small_m")
-    packed = small_m.packed_weight(kind, weight)
-    return [] if packed is None else [Way("triton", lambda x: small_m.matmul(x, packed), ROWS[-1])]
+    try:
+        weights, small_m = (importlib.import_module(f"lacli.kernels.triton.{name}") for name in ("weights", "small_m"))
+        packed = pack(weights)
+    except (ImportError, LacliError):  # a release without it, or a matrix of a shape it does not take
+        return []
+
+    def run(x: Tensor) -> Tensor:
+        y: Tensor = small_m.matmul(x, packed)
+        return y if bias is None else y + bias.to(y.dtype)
+
+    return [Way("triton", run, ROWS[-1])]
 
 
 def linear_of(weight: Tensor, bias: Tensor | None, quant: Quant, tuner: Tuner) -> Linear:
