@@ -67,7 +67,8 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
     started = time.perf_counter()
     tokenizer = Tokenizer.load(prepared.folder)
     runner = load_runner(prepared, prepared.quant, device, settings.threads, context, settings.strict)
-    for note in (*runner.notes, *_not_strict(settings, runner, device), *_missing_kernels(runner.kernel, device, prepared.quant)):
+    missing = _missing_kernels(runner.kernel, device, prepared.quant)
+    for note in (*runner.notes, *_not_strict(settings, runner, device), *missing):
         report(Notice(note))
     cached = CachedSequence(runner)
     guesses = settings.lookahead and runner.can_branch

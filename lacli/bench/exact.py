@@ -77,9 +77,7 @@ def compare(
                 continue
             if explained:
                 cached.begin((0,))
-                why = explain(
-                    bench.runner, task.prompt, known[task.case.name], difference.found, difference.position
-                )
+                why = explain(bench.runner, task.prompt, known[task.case.name], difference.found, difference.position)
                 bench.runner.truncate(0)
                 difference = replace(difference, explained=why)
             differences.append(difference)

@@ -22,9 +22,7 @@ _SHAPE_LEARNING = 0.02  # a step is noisy, a reply has a hundred
 class CostCurve:
     """Piecewise linear through measured points, extended by its last slope."""
 
-    def __init__(
-        self, points: Mapping[int, float], *, learning: bool = True, buckets: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, points: Mapping[int, float], *, learning: bool = True, buckets: Sequence[int] = ()) -> None:
         """points: rows -> milliseconds, at least two. A curve that is not `learning` stays as given.
 
         buckets: the row counts that forwards are filled up to, ascending; a step costs what its bucket does.

@@ -1,8 +1,9 @@
 """What the engine sees of models: `Rows` in, `Scores` out. Imports nothing heavy at run time.
 
 Implementations are in `runners`: `native.NativeRunner`, which is a `SharingRunner`, `fused.FusedRunner`,
-`fused.device.DeviceRunner`, which is a `BucketedRunner`, and `generic.GenericRunner`; the test double is `TableRunner` in `tests/fakes.py`. An implementation must never look at the
-sampler, the drafts or the pool, and a failed forward must leave `length` as it was.
+`fused.device.DeviceRunner`, which is a `BucketedRunner`, and `generic.GenericRunner`; the test double is `TableRunner`
+in `tests/fakes.py`. An implementation must never look at the sampler, the drafts or the pool, and a failed forward must
+leave `length` as it was.
 """
 
 from __future__ import annotations

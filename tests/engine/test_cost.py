@@ -27,6 +27,9 @@ def run(curve: CostCurve, steps: int, true_ms: Callable[[int], float], seed: int
         curve.learn(rows, true_ms(rows) * generator.uniform(0.97, 1.06))
 
 
+STEPPED = {1: 10.0, 2: 10.0, 4: 10.5, 8: 11.0, 16: 13.0}
+
+
 class TestCurve:
     def test_goes_through_its_points_and_straight_between_and_beyond(self) -> None:
         curve = CostCurve(POINTS)
@@ -50,20 +53,18 @@ class TestCurve:
 class TestBuckets:
     """A runner that fills steps up to a few shapes: CUDA graphs."""
 
-    POINTS = {1: 10.0, 2: 10.0, 4: 10.5, 8: 11.0, 16: 13.0}
-
     def test_a_step_costs_what_its_bucket_does(self) -> None:
-        curve = CostCurve(self.POINTS, buckets=(1, 2, 4, 8, 16))
+        curve = CostCurve(STEPPED, buckets=(1, 2, 4, 8, 16))
         assert [curve(rows) for rows in (3, 5, 7, 8, 9, 16)] == [10.5, 11.0, 11.0, 11.0, 13.0, 13.0]
-        assert {CostCurve(self.POINTS, buckets=(16,))(rows) for rows in (1, 5, 16)} == {13.0}
+        assert {CostCurve(STEPPED, buckets=(16,))(rows) for rows in (1, 5, 16)} == {13.0}
 
     def test_a_row_that_fills_up_a_bucket_is_free(self) -> None:
-        assert CostCurve(self.POINTS, buckets=(1, 2, 4, 8, 16)).least_slope(1, 16) == 0.0
-        assert CostCurve(self.POINTS, buckets=(1, 2, 4)).least_slope(1, 2) == 0.0  # as measured
+        assert CostCurve(STEPPED, buckets=(1, 2, 4, 8, 16)).least_slope(1, 16) == 0.0
+        assert CostCurve(STEPPED, buckets=(1, 2, 4)).least_slope(1, 2) == 0.0  # as measured
         assert CostCurve({1: 10.0, 2: 12.0}, buckets=(1, 2)).least_slope(1, 2) == 2.0
 
     def test_what_a_step_teaches_is_about_its_bucket(self) -> None:
-        curve = CostCurve(self.POINTS, buckets=(1, 2, 4, 8, 16))
+        curve = CostCurve(STEPPED, buckets=(1, 2, 4, 8, 16))
         for _ in range(400):
             curve.learn(9, 26.0)
             curve.learn(1, 10.0)

@@ -1,6 +1,7 @@
 """The forward for devices against the generic runner in float64 and the native one, on CPU tensors.
 
-Everything but CUDA's own kernels and graphs runs here as it does there: buckets, filled-up rows, both ways of attention.
+Everything but CUDA's own kernels and graphs runs here as it does there: buckets, rows that fill them up, both ways of
+attention.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from lacli.drafts.base import Draft
 from lacli.engine.controller import Limits
-from lacli.errors import LacliError, ModelUnavailable
+from lacli.errors import LacliError
 from lacli.models.base import Rows, Runner, Scores
 from lacli.models.runners.fused.device.buckets import ROWS, slot_buckets
 from lacli.models.runners.fused.device.runner import DeviceRunner
@@ -27,8 +27,8 @@ from tests.slow import slow
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 SIZES = (1, 2, 3, 7, 16, 33, 64)
-LENGTHS = (1, 509)
-FURTHER = (40, 511, 512, 700, 1023, 1030)
+LENGTHS = (509,)
+FURTHER = (1, 40, 511, 512, 700, 1023, 1030)
 
 _made: dict[str, Made] = {}
 

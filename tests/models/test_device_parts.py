@@ -192,7 +192,7 @@ class TestGraphs:
         assert recorder.captured - before == 4  # of 1, 2, 4 and 64 rows
 
     def test_a_cache_that_moves_makes_them_void(self, pair: tuple[DeviceRunner, DeviceRunner, Recorder]) -> None:
-        runner, called, recorder = pair
+        runner, called, _ = pair
         for each in pair[:2]:
             each.prefill(ids_of(500))
         for _ in range(30):

@@ -22,6 +22,7 @@ _MOST_CHUNKS = 16
 """The past is cut into chunks that a flash kernel takes as sequences of a batch, or few heads would leave most of a GPU
 idle. Their number follows from the bucket alone, so that the order of every sum does."""
 
+KeyValues = tuple[Tensor, Tensor]
 PastKernel = Callable[[Tensor, Tensor, Tensor, Tensor, int, float], tuple[Tensor, Tensor]]
 """(queries [rows, kv_heads, dim], keys and values [slots, kv_heads, dim], length [1], slots of a chunk, scale) ->
 the attention over each chunk of the first `length` slots [chunks, rows, kv_heads, dim], and its log-sum-exp, float32
@@ -118,9 +119,7 @@ def merge(mixed: Tensor, lse: Tensor, unused: Tensor) -> Tensor:
     return (mixed.float().masked_fill(unused[:, None, None, None], 0.0) * weights).sum(dim=0)
 
 
-def masked(
-    queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor, scale: float, cap: float = 0.0
-) -> Tensor:
+def masked(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor, scale: float, cap: float = 0.0) -> Tensor:
     """Attention under a mask. queries: [rows, heads, dim]; keys, values: [slots, kv_heads, dim]; seen: [rows, slots].
 
     [rows, heads * dim]
@@ -162,7 +161,7 @@ class TreeAttention:
         self._positions, self._slots, self._length, self._seen = positions, slots, length, seen
         self._masks: dict[tuple[int, int], Tensor] = {}
 
-    def __call__(self, queries: Tensor, new: tuple[Tensor, Tensor], stored: tuple[Tensor, Tensor], window: int) -> Tensor:
+    def __call__(self, queries: Tensor, new: KeyValues, stored: KeyValues, window: int) -> Tensor:
         """Store the keys and values of the rows, and attend.
 
         queries: [rows, heads, dim]; new: keys and values [rows, kv_heads, dim]; stored: [slots, kv_heads, dim];
@@ -202,7 +201,7 @@ class ChainAttention:
         self._style, self._length = style, length
         self._masks: dict[int, Tensor] = {}
 
-    def __call__(self, queries: Tensor, new: tuple[Tensor, Tensor], stored: tuple[Tensor, Tensor], window: int) -> Tensor:
+    def __call__(self, queries: Tensor, new: KeyValues, stored: KeyValues, window: int) -> Tensor:
         """See `TreeAttention`."""
         style, end = self._style, self._length + len(queries)
         keys, values = (buffer[:end] for buffer in stored)

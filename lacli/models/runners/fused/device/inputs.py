@@ -33,9 +33,7 @@ class StepInputs:
         self._device = torch.zeros_like(self._host, device=device)
         self._numbers = self._host.numpy()
         self._unpack = torch.arange(rows, device=device)
-        self.ids, self._depths, self._bits, self.wanted, self.length = self._device.split(
-            [rows, rows, rows, wanted, 1]
-        )
+        self.ids, self._depths, self._bits, self.wanted, self.length = self._device.split([rows, rows, rows, wanted, 1])
         """`length` [1]: committed positions; `wanted`: rows whose logits are computed."""
 
     def fill(self, rows: Rows, length: int) -> None:

@@ -23,7 +23,9 @@ class KvCache:
     ) -> None:
         self._shape = (layers, kv_heads, head_dim)
         self._options = {"dtype": dtype, "device": device}
-        self.buckets = slot_buckets(context_size + ROWS[-1])  # guessed rows may stand behind the context's last position
+        self.buckets = slot_buckets(
+            context_size + ROWS[-1]
+        )  # guessed rows may stand behind the context's last position
         self.length = 0
         """Committed positions; only `keep` and `truncate` move it."""
         self.moves = 0

@@ -1,9 +1,9 @@
 """Linears of the forward for devices: formats of weights, the ways to multiply by each, and which way is taken when.
 
 The only place that chooses. A format offers its ways; where there are several, `Tuner` times them at load for each
-shape and bucket of rows and the fastest is taken. So what is slow on one card and fast on another (research/kernels.md
-§1.2) needs no table of cards. On a CPU every format has one way and nothing is timed. bitsandbytes and our Triton kernels
-are imported only where a format needs them.
+shape and bucket of rows and the fastest is taken: what is slow on one card and fast on another (research/kernels.md
+§1.2) needs no table of cards. On a CPU every format has one way and nothing is timed. bitsandbytes and our Triton
+kernels are imported only where a format needs them.
 """
 
 from __future__ import annotations
@@ -70,14 +70,21 @@ class Tuner:
         self._device, self._dtype = device, dtype
         self._left_s = budget_s
         self._timer = timer or _cuda_ms
-        self.choices: dict[tuple[str, int, int], dict[int, int]] = {}
+        self.choices: dict[tuple[tuple[str, ...], int, int], dict[int, int]] = {}
         """(names of the ways, rows, columns) -> bucket -> place of the way; matrices of one shape share a choice."""
+
+    def named(self) -> dict[str, dict[int, str]]:
+        """The choices for people: shape -> bucket -> name of the way."""
+        return {
+            f"{rows}x{columns}": {bucket: names[place] for bucket, place in choice.items()}
+            for (names, rows, columns), choice in self.choices.items()
+        }
 
     def chosen(self, ways: Sequence[Way], rows: int, columns: int) -> Linear:
         """The linear of a matrix [rows, columns]."""
         if len(ways) == 1:
             return ways[0].run
-        key = (" ".join(way.name for way in ways), rows, columns)
+        key = (tuple(way.name for way in ways), rows, columns)
         if key not in self.choices:
             self.choices[key] = {bucket: self._best(ways, bucket, columns) for bucket in BUCKETS}
         return Chosen(ways, self.choices[key])
@@ -199,7 +206,7 @@ class Int8:
 
 
 def _triton(pack: Callable[[Any], Any], bias: Tensor | None) -> list[Way]:
-    """Our kernel for few rows, where Triton is. pack: given `lacli.kernels.triton.weights`, the matrix as it reads it."""
+    """Our kernel for few rows, where Triton is. pack: given `lacli.kernels.triton.weights`, the matrix for it."""
     if find_spec("triton") is None:
         return []
     try:

@@ -119,9 +119,7 @@ def _probe(runner: DeviceRunner) -> Tensor:
     return torch.cat(found)
 
 
-def _try(
-    runner: DeviceRunner, expected: Tensor, style: Style, replays: Replays, name: str, tolerance: float
-) -> None:
+def _try(runner: DeviceRunner, expected: Tensor, style: Style, replays: Replays, name: str, tolerance: float) -> None:
     """Let the runner use these if they run and agree, else leave it as it was, with a note."""
     before = runner.style, runner.replays
     try:
@@ -137,4 +135,3 @@ def _try(
     runner.use(style=before[0], replays=before[1])
     runner.truncate(0)
     runner.notes = (*runner.notes, f"{name} {why} on this device; the model runs without")
-

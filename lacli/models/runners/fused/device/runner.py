@@ -1,8 +1,8 @@
 """The runner over the forward for devices: which bucket a step goes into, what is kept, how a prompt is read.
 
-Implements `base.BucketedRunner`. Knows nothing of files (`load` does), sampling, drafts or pools. Equal to other runners
-up to the rounding of its kernels; with `strict` every forward has one shape and one order of sums, so that a row has the
-same bits however it is come by, as long as steps are chains.
+Implements `base.BucketedRunner`. Knows nothing of files (`load` does), sampling, drafts or pools. Equal to other
+runners up to the rounding of its kernels. In the strict shapes every forward has the same size and order of sums, so
+a row of a chain has the same bits whatever the chain's length.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from lacli.models.runners.fused.device.attention import KeyValues
 from lacli.models.runners.fused.device.config import DeviceConfig
 from lacli.models.runners.fused.device.linears import Linear
 
@@ -20,7 +21,7 @@ from lacli.models.runners.fused.device.linears import Linear
 class Attention(Protocol):
     """`attention.TreeAttention` or `ChainAttention`."""
 
-    def __call__(self, queries: Tensor, new: tuple[Tensor, Tensor], stored: tuple[Tensor, Tensor], window: int) -> Tensor:
+    def __call__(self, queries: Tensor, new: KeyValues, stored: KeyValues, window: int) -> Tensor:
         """See `TreeAttention`."""
         ...
 

@@ -1,7 +1,7 @@
 """Hugging Face tensors as the forward for devices wants them: q, k, v and gate, up joined, norms in float32.
 
-One matrix at a time: it is read, brought to the device, and handed to `make_linear`, which may quantise it; so what is
-in memory beside the result is one matrix. `make_linear` is where a loader of weights that are already quantised hooks in.
+One matrix at a time: it is read, brought to the device, and handed to `make_linear`, which may quantise it, so what is
+in memory beside the result is one matrix. A loader of weights that are quantised already hooks in there.
 """
 
 from __future__ import annotations
