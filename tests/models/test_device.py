@@ -7,6 +7,7 @@ attention.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,13 @@ import torch
 
 from lacli.engine.controller import Limits
 from lacli.errors import LacliError
-from lacli.models.base import Rows, Runner, Scores
+from lacli.models.base import BucketedRunner, Rows, Runner, Scores
+from lacli.models.prepare.folder import PreparedModel
+from lacli.models.registry.registry import spec_of_path
+from lacli.models.runners import load as load_module
 from lacli.models.runners.fused.device.buckets import ROWS, slot_buckets
 from lacli.models.runners.fused.device.runner import DeviceRunner
+from lacli.models.runners.load import load_runner
 from tests.engine.replies import PLAIN, reply
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
@@ -202,6 +207,36 @@ class TestReplies:
         plain = greedy(prompt, runner, 50)
         sources = [LiarSource(12, plain, VOCAB), OracleSource(12, plain[::2])]
         assert reply(runner, prompt, 50, sources, limits=Limits(window=4, ngram=4)).ids == plain
+
+
+class TestLoadRunner:
+    @pytest.fixture(autouse=True)
+    def pretended_device(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(load_module, "ON_DEVICE", "cpu")
+
+    @pytest.mark.parametrize("made", FAMILIES, indirect=True)
+    @pytest.mark.parametrize("strict", [False, True])
+    def test_cuda_takes_the_forward_for_devices(self, made: Made, strict: bool) -> None:
+        folder = made.file.parent
+        prepared = PreparedModel(folder, spec_of_path(folder), made.config, (made.file,), None, (), ())
+        runner = load_runner(prepared, "none", "cuda", threads=1, context=600, strict=strict)
+        assert isinstance(runner, DeviceRunner)
+        assert isinstance(runner, BucketedRunner)
+        assert (runner.context_size, runner.chains_only) == (600, strict)
+        ids = ids_of(20)
+        made.generic.truncate(0)
+        agree(runner.prefill(ids), made.generic.prefill(ids))
+
+    @pytest.mark.parametrize("made", ["llama"], indirect=True)
+    def test_models_it_is_not_for_go_to_transformers(self, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[Any] = []
+        monkeypatch.setattr(
+            "lacli.models.runners.generic.runner.load_generic", lambda *given, **options: asked.append(options)
+        )
+        folder = made.file.parent
+        config = {**made.config, "hidden_act": "gelu"}
+        load_runner(PreparedModel(folder, spec_of_path(folder), config, (made.file,), None, (), ()), "nf4", "cuda")
+        assert asked == [{"quant": "nf4", "device": "cuda", "context": None}]
 
 
 class TestStrict:

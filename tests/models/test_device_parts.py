@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from bitsandbytes.functional import dequantize_4bit
+from bitsandbytes.functional import dequantize_4bit, dequantize_blockwise
 from torch import Tensor
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
@@ -25,8 +24,10 @@ from lacli.models.runners.fused.device.config import DeviceConfig
 from lacli.models.runners.fused.device.graphs import Calls, CudaGraphs, Step
 from lacli.models.runners.fused.device.inputs import StepInputs
 from lacli.models.runners.fused.device.linears import BUCKETS, Linear, Tuner, Way, linear_of
-from lacli.models.runners.fused.device.load import _CHUNKS, _try, chunk_rows
+from lacli.models.runners.fused.device.load import _CHUNKS, _probe, _try, chunk_rows, load_device
 from lacli.models.runners.fused.device.runner import DeviceRunner
+from lacli.models.runners.fused.device.weights import Stored
+from lacli.models.runners.tensors import Tensors
 from tests.models.device import CPU, chain_of, ids_of, make, tree_of
 from tests.models.families import CONFIGS, SWITCH, VOCAB, prompt_of
 
@@ -220,8 +221,6 @@ class TestGraphs:
     def test_kernels_that_give_other_results_are_not_used(
         self, pair: tuple[DeviceRunner, DeviceRunner, Recorder]
     ) -> None:
-        from lacli.models.runners.fused.device.load import _probe
-
         runner, called, _ = pair
         expected = _probe(called)
 
@@ -292,6 +291,24 @@ class TestChoices:
         assert found.shape == exact.shape
         assert found.dtype == x.dtype
         assert (found - exact).norm() <= error * exact.norm()
+
+    @pytest.mark.parametrize("rows", [1, 5, 64])
+    def test_matrices_of_a_file_are_joined_as_they_are(self, rows: int) -> None:
+        """q, k and v are stored one by one, each with scales of its own."""
+        generator = torch.Generator().manual_seed(1)
+        made = [linears.Nf4.of(torch.randn(count, 128, generator=generator), None) for count in (64, 16, 16)]
+        parts = [
+            (each.packed, dequantize_blockwise(each.state.absmax, each.state.state2) + each.state.offset, count)
+            for each, count in zip(made, (64, 16, 16), strict=True)
+        ]
+        bias, x = torch.randn(96, generator=generator), torch.randn(rows, 128, generator=generator)
+        (way,) = linears.Nf4.joined(parts, made[0].state.code, 128, bias).ways()
+        expected = torch.cat([dequantize_4bit(each.packed, each.state) for each in made])
+        torch.testing.assert_close(way.run(x), torch.nn.functional.linear(x, expected, bias), rtol=1e-4, atol=1e-4)
+
+    def test_blocks_that_reach_over_a_row_cannot_be_joined(self) -> None:
+        with pytest.raises(ValueError, match="no multiple of a block"):
+            linears.Nf4.joined([], torch.zeros(16), 96, None)
 
 
 class TestConfig:
@@ -401,14 +418,11 @@ class TestLoading:
 
     @pytest.mark.parametrize("quant", ["nf4", "bnb-int8"])
     def test_a_quantised_model_is_that_of_its_quantised_weights(self, quant: Any, tmp_path: Path) -> None:
-        from lacli.models.runners.fused.device.load import load_device
-        from lacli.models.runners.tensors import Tensors
-
         made = make("llama", tmp_path)
         config = DeviceConfig.read(made.config)
         assert config is not None
         runner = load_device(Tensors([made.file]), config, quant, CPU)
-        plain = load_device(Tensors([made.file]), config, "none", CPU, make_linear=partial(rounded, quant))
+        plain = load_device(Tensors([made.file]), config, "none", CPU, stored=Rounded(quant, Tensors([made.file])))
         found, expected, exact = (
             torch.as_tensor(each.prefill(prompt_of(9)).logits)[0]  # type: ignore[union-attr]
             for each in (runner, plain, made.device())
@@ -418,16 +432,24 @@ class TestLoading:
         assert (found - expected).norm() <= apart * expected.norm()
 
 
-def rounded(quant: str, name: str, weight: Tensor, bias: Tensor | None) -> Linear:
-    """What a loader of its own may give: the quantised weight as floats."""
-    if name != "lm_head":
-        if quant == "nf4":
+class Rounded:
+    """What a loader of quantised files may give: here the weights they stand for, as floats."""
+
+    def __init__(self, quant: str, tensors: Tensors) -> None:
+        self._quant, self._tensors = quant, tensors
+
+    def __call__(self, tuner: Tuner) -> Stored:
+        return self.linear
+
+    def linear(self, names: Sequence[str], bias: Tensor | None) -> Linear | None:
+        if names[0] == "lm_head":
+            return None
+        weight = torch.cat([self._tensors.torch(f"{name}.weight") for name in names])
+        if self._quant == "nf4":
             nf4 = linears.Nf4.of(weight, None)
-            weight = dequantize_4bit(nf4.packed, nf4.state)
-        else:
-            int8 = linears.Int8.of(weight, None)
-            weight = int8.packed.float() * int8.scales[:, None] / 127
-    return linears.Dense(weight, bias)
+            return linears.Dense(dequantize_4bit(nf4.packed, nf4.state), bias)
+        int8 = linears.Int8.of(weight, None)
+        return linears.Dense(int8.packed.float() * int8.scales[:, None] / 127, bias)
 
 
 def test_rows_and_their_tree_arrive_in_one_copy() -> None:

@@ -144,6 +144,23 @@ class Nf4:
         packed, state = quantize_4bit(weight.contiguous(), blocksize=_BLOCK, quant_type="nf4", compress_statistics=True)
         return Nf4(packed, state, bias)
 
+    @staticmethod
+    def joined(parts: Sequence[tuple[Tensor, Tensor, int]], code: Tensor, columns: int, bias: Tensor | None) -> Nf4:
+        """Matrices one below the other, from what a file holds of each: packed bytes, float32 scales, rows.
+
+        Their scales are no longer quantised: those of different matrices have different offsets. code: float32 [16].
+        Raises ValueError where blocks would reach over the end of a row.
+        """
+        from bitsandbytes.functional import QuantState
+
+        if columns % _BLOCK:
+            raise ValueError(f"rows of {columns} are no multiple of a block of {_BLOCK}")
+        packed = torch.cat([part.view(-1, 1) for part, _, _ in parts])
+        scales = torch.cat([part.view(-1) for _, part, _ in parts])
+        shape = torch.Size((sum(rows for _, _, rows in parts), columns))
+        state = QuantState(absmax=scales, shape=shape, code=code, blocksize=_BLOCK, quant_type="nf4")
+        return Nf4(packed, state, bias)
+
     def ways(self) -> list[Way]:
         """As bitsandbytes dispatches, then what it may pass by."""
         found = [Way("bitsandbytes", self._dispatched)]
@@ -163,14 +180,16 @@ def _forced(weight: Nf4) -> list[Way]:
     with contextlib.suppress(ImportError, AttributeError):
         from bitsandbytes.backends.cuda.ops import _gemm_4bit_kernel_impl as kernel
 
-        state = weight.state
-        nested = state.state2
+        state, nested = weight.state, weight.state.state2
+        scales, more = state.absmax, {}
+        if nested is not None:
+            scales = nested.absmax
+            more = {"absmax_8bit": state.absmax, "absmax_code": nested.code, "absmax_offset": state.offset}
 
         def run(x: Tensor) -> Tensor:
             return kernel(
-                x, weight.packed, state.shape, nested.absmax, state.blocksize, state.quant_type, bias=weight.bias,
-                absmax_8bit=state.absmax, absmax_code=nested.code, absmax_offset=state.offset,
-            )  # fmt: skip
+                x, weight.packed, state.shape, scales, state.blocksize, state.quant_type, bias=weight.bias, **more
+            )
 
         return [Way("bitsandbytes fused", run, ROWS[-1])]
     return []

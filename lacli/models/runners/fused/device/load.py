@@ -6,6 +6,7 @@ raises or says something else is left out, with a note.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -17,10 +18,10 @@ from lacli.models.runners.blame import is_own_bug
 from lacli.models.runners.fused.device.attention import Style, flash_chain, flash_past
 from lacli.models.runners.fused.device.config import DeviceConfig
 from lacli.models.runners.fused.device.graphs import Calls, CudaGraphs, Replays
-from lacli.models.runners.fused.device.linears import Tuner, linear_of
+from lacli.models.runners.fused.device.linears import Linear, Tuner, linear_of
 from lacli.models.runners.fused.device.runner import DeviceRunner, Shapes
 from lacli.models.runners.fused.device.step import StepModel
-from lacli.models.runners.fused.device.weights import MakeLinear, WeightReader
+from lacli.models.runners.fused.device.weights import Stored, WeightReader
 from lacli.models.runners.tensors import Tensors
 
 _CHUNKS = (2048, 1024, 512)
@@ -39,12 +40,12 @@ def load_device(
     *,
     dtype: torch.dtype | None = None,
     strict: bool = False,
-    make_linear: MakeLinear | None = None,
+    stored: Callable[[Tuner], Stored] | None = None,
 ) -> DeviceRunner:
     """quant: none (bfloat16, or float16 before Ampere, or `dtype`), nf4 or bnb-int8.
 
-    strict: one shape for every forward. make_linear: another way to come by linears. Raises ModelUnavailable where
-    weights do not fit the config, LacliError where the model computes nonsense.
+    strict: one shape for every forward. stored: given the tuner, what gives matrices that a file holds quantised.
+    Raises ModelUnavailable where weights do not fit the config, LacliError where the model computes nonsense.
     """
     dtype = dtype or dtype_of(device)
     if device.type == "cuda":  # sums of a split reduction are rounded to bfloat16 otherwise
@@ -52,12 +53,12 @@ def load_device(
         torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     tuner = Tuner(device, dtype)
 
-    def quantised(name: str, weight: Tensor, bias: Tensor | None) -> object:
+    def make(name: str, weight: Tensor, bias: Tensor | None) -> Linear:
         return linear_of(weight, bias, "none" if name == "lm_head" else quant, tuner)
 
-    make: MakeLinear = make_linear or quantised  # type: ignore[assignment]
     with torch.inference_mode():
-        model = StepModel(config, WeightReader(tensors, config, device, dtype, make).read())
+        more = () if stored is None else (stored(tuner),)
+        model = StepModel(config, WeightReader(tensors, config, device, dtype, make, *more).read())
     return runner_of(model, strict=strict)
 
 

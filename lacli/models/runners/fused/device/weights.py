@@ -1,12 +1,12 @@
 """Hugging Face tensors as the forward for devices wants them: q, k, v and gate, up joined, norms in float32.
 
-One matrix at a time: it is read, brought to the device, and handed to `make_linear`, which may quantise it, so what is
-in memory beside the result is one matrix. A loader of weights that are quantised already hooks in there.
+One matrix at a time: it is read, brought to the device, and handed to `make`, which may quantise it, so what is in
+memory beside the result is one matrix. Where a file holds matrices quantised already, `stored` gives them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -19,6 +19,9 @@ from lacli.models.runners.tensors import Tensors
 MakeLinear = Callable[[str, Tensor, Tensor | None], Linear]
 """(name of the first part without `.weight`, weight [rows, columns] and bias on the device in the model's dtype)"""
 
+Stored = Callable[[Sequence[str], Tensor | None], Linear | None]
+"""(names of matrices without `.weight`, bias on the device) -> them one below the other; None where they are floats"""
+
 _EMBEDDING = "model.embed_tokens"
 
 
@@ -26,11 +29,17 @@ class WeightReader:
     """Reads the weights of one model."""
 
     def __init__(
-        self, tensors: Tensors, config: DeviceConfig, device: torch.device, dtype: torch.dtype, make: MakeLinear
+        self,
+        tensors: Tensors,
+        config: DeviceConfig,
+        device: torch.device,
+        dtype: torch.dtype,
+        make: MakeLinear,
+        stored: Stored = lambda names, bias: None,
     ) -> None:
         self._tensors, self._config = tensors, config
         self._device, self._dtype = device, dtype
-        self._make = make
+        self._make, self._stored = make, stored
 
     def read(self) -> StepWeights:
         """Raises ModelUnavailable where tensors are missing or of another size than config.json says."""
@@ -74,9 +83,12 @@ class WeightReader:
 
     def _linear(self, *names: str) -> Linear:
         """The matrices of these names, one below the other."""
-        parts = [self._matrix(name) for name in names]
         bias = None
         if f"{names[0]}.bias" in self._tensors:
             biases = [torch.from_numpy(self._tensors.floats(f"{name}.bias").copy()) for name in names]
             bias = torch.cat(biases).to(self._device, self._dtype)
+        found = self._stored(names, bias)
+        if found is not None:
+            return found
+        parts = [self._matrix(name) for name in names]
         return self._make(names[0], parts[0] if len(parts) == 1 else torch.cat(parts), bias)
