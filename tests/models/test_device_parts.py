@@ -15,9 +15,10 @@ from bitsandbytes.functional import dequantize_4bit, dequantize_blockwise
 from torch import Tensor
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
+from lacli import paths
 from lacli.errors import LacliError, ModelUnavailable
 from lacli.models.base import Rows
-from lacli.models.runners.fused.device import attention, linears
+from lacli.models.runners.fused.device import attention, linears, tuned
 from lacli.models.runners.fused.device.attention import ChainAttention, Style, TreeAttention, reference_past
 from lacli.models.runners.fused.device.buckets import ROWS
 from lacli.models.runners.fused.device.config import DeviceConfig
@@ -271,7 +272,32 @@ class TestChoices:
         tuner = Tuner(CPU, torch.float32, budget_s=0.0, timer=timer)
         tuner.chosen([doubling("few", most_rows=4), doubling("any")], 10, 4)
         (choice,) = tuner.choices.values()
-        assert [choice[bucket] for bucket in BUCKETS] == [0, 0, 0, 1, 1, 1, 1, 1]
+        assert list(choice.values()) == ["few"] * 3 + ["any"] * 5
+        assert not tuner.complete
+
+    def test_what_was_chosen_before_stays_chosen(self) -> None:
+        """Or a model could round otherwise at each load."""
+        ways = [doubling("a"), doubling("b")]
+        first = Tuner(CPU, torch.float32, timer=lambda run, x: 1.0 if run is ways[1].run else 2.0)
+        first.chosen(ways, 10, 4)
+        tuned.write("a card", first.choices)
+
+        def timer(run: Linear, x: Tensor) -> float:
+            raise AssertionError("nothing may be timed")
+
+        again = Tuner(CPU, torch.float32, timer=timer, known=tuned.read("a card")).chosen(ways, 10, 4)
+        assert isinstance(again, linears.Chosen)
+        assert set(again.names.values()) == {"b"}
+        assert tuned.read("another card") == {}
+
+    @pytest.mark.parametrize("change", ["not JSON", "[]", '{"10x4 torch.float32 a | b": {"1": "gone"}}'])
+    def test_choices_that_cannot_be_right_are_made_again(self, change: str) -> None:
+        tuned.write("a card", {})
+        (paths.cache_dir() / "kernels" / tuned.name_of("a card")).write_text(change, encoding="utf-8")
+        tuner = Tuner(CPU, torch.float32, timer=lambda run, x: 1.0, known=tuned.read("a card"))
+        made = tuner.chosen([doubling("a"), doubling("b")], 10, 4)
+        assert isinstance(made, linears.Chosen)
+        assert set(made.names.values()) == {"a"}
 
     def test_one_way_is_not_timed(self) -> None:
         def timer(run: Linear, x: Tensor) -> float:

@@ -54,7 +54,7 @@ def steps(plan: Plan, shape: Shape, quant: Quant, gb_s: float) -> dict[str, Any]
         "ms_of_reading_them": floor,
         "over_reading": one / floor,
         "prefill_tokens_per_s": plan.context / watch.ms(prefill, max(1, plan.repeats // 5)) * 1000,
-        "kernels": tuner.named(),
+        "kernels": tuner.choices,
         "notes": runner.notes,
     }
 

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from lacli.errors import LacliError, UsageError
 from lacli.models.base import Quant
 from lacli.models.runners.fused.device.buckets import ROWS, bucket_of
+from lacli.models.runners.fused.device.tuned import Choices
 
 BUCKETS = (*ROWS, 512)
 """Rows a choice is made for: those of steps, and the chunk of a prompt."""
@@ -66,32 +67,41 @@ Timer = Callable[[Linear, Tensor], float]
 class Tuner:
     """Chooses among ways by time, until its own time is over; from then on the first way that fits is taken."""
 
-    def __init__(self, device: torch.device, dtype: torch.dtype, budget_s: float = 2.0, timer: Timer | None = None):
+    def __init__(
+        self,
+        device: torch.device,
+        dtype: torch.dtype,
+        budget_s: float = 2.0,
+        timer: Timer | None = None,
+        known: Choices | None = None,
+    ) -> None:
+        """known: what was chosen before; a choice among the same ways is not made again."""
         self._device, self._dtype = device, dtype
         self._left_s = budget_s
         self._timer = timer or _cuda_ms
-        self.choices: dict[tuple[tuple[str, ...], int, int], dict[int, int]] = {}
-        """(names of the ways, rows, columns) -> bucket -> place of the way; matrices of one shape share a choice."""
-
-    def named(self) -> dict[str, dict[int, str]]:
-        """The choices for people: shape -> bucket -> name of the way."""
-        return {
-            f"{rows}x{columns}": {bucket: names[place] for bucket, place in choice.items()}
-            for (names, rows, columns), choice in self.choices.items()
-        }
+        self.choices: Choices = dict(known or {})
+        """Shape and ways -> bucket -> name of the way; matrices of one shape share a choice."""
+        self.complete = True
+        """Whether all was chosen by time: what was not is not worth keeping."""
 
     def chosen(self, ways: Sequence[Way], rows: int, columns: int) -> Linear:
         """The linear of a matrix [rows, columns]."""
         if len(ways) == 1:
             return ways[0].run
-        key = (tuple(way.name for way in ways), rows, columns)
-        if key not in self.choices:
-            self.choices[key] = {bucket: self._best(ways, bucket, columns) for bucket in BUCKETS}
-        return Chosen(ways, self.choices[key])
+        places = {way.name: place for place, way in enumerate(ways)}
+        key = f"{rows}x{columns} {self._dtype} {' | '.join(places)}"
+        choice = self.choices.get(key, {})
+        if set(choice) != set(map(str, BUCKETS)) or not set(choice.values()) <= set(places):
+            choice = {str(bucket): ways[self._best(ways, bucket, columns)].name for bucket in BUCKETS}
+            self.choices[key] = choice
+        return Chosen(ways, {bucket: places[choice[str(bucket)]] for bucket in BUCKETS})
 
     def _best(self, ways: Sequence[Way], bucket: int, columns: int) -> int:
         fitting = [place for place, way in enumerate(ways) if bucket <= way.most_rows]
-        if self._left_s <= 0 or len(fitting) == 1:
+        if len(fitting) == 1:
+            return fitting[0]
+        if self._left_s <= 0:
+            self.complete = False
             return fitting[0]
         started = time.perf_counter()
         x = torch.randn(bucket, columns, device=self._device).to(self._dtype)

@@ -15,6 +15,7 @@ from torch import Tensor
 from lacli.errors import LacliError
 from lacli.models.base import Quant, Rows
 from lacli.models.runners.blame import is_own_bug
+from lacli.models.runners.fused.device import tuned
 from lacli.models.runners.fused.device.attention import Style, flash_chain, flash_past
 from lacli.models.runners.fused.device.config import DeviceConfig
 from lacli.models.runners.fused.device.graphs import Calls, CudaGraphs, Replays
@@ -51,7 +52,9 @@ def load_device(
     if device.type == "cuda":  # sums of a split reduction are rounded to bfloat16 otherwise
         torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
         torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
-    tuner = Tuner(device, dtype)
+    gpu = tuned.gpu_of(device)
+    known = tuned.read(gpu)
+    tuner = Tuner(device, dtype, known=known)
 
     def make(name: str, weight: Tensor, bias: Tensor | None) -> Linear:
         return linear_of(weight, bias, "none" if name == "lm_head" else quant, tuner)
@@ -59,6 +62,8 @@ def load_device(
     with torch.inference_mode():
         more = () if stored is None else (stored(tuner),)
         model = StepModel(config, WeightReader(tensors, config, device, dtype, make, *more).read())
+    if tuner.complete and tuner.choices != known:
+        tuned.write(gpu, tuner.choices)
     return runner_of(model, strict=strict)
 
 
