@@ -40,6 +40,23 @@ class Scores:
     def __len__(self) -> int:
         return len(self.top_ids)
 
+    @property
+    def on_device(self) -> bool:
+        """Whether the logits lie where reading a row of them is a copy of the whole vocabulary."""
+        return bool(getattr(self.logits, "is_cuda", False))
+
+    def weights(self, index: int, temperature: float, share: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """For drawing from one row, computed where its logits lie; they must be torch's.
+
+        Of the tokens with at least `share` of all weight: their ids, ascending, and float64 weights
+        exp((logit - best) / temperature); and the sum of the weights of all tokens.
+        """
+        logits: Any = self.logits[index]
+        weights = ((logits.double() - logits.max()) / temperature).exp()
+        total = weights.sum()
+        ids = (weights >= share * total).nonzero().flatten()
+        return ids.cpu().numpy(), weights[ids].cpu().numpy(), float(total)
+
     def row(self, index: int) -> np.ndarray:
         """The logits of one row [vocab], on the CPU."""
         logits: Any = self.logits[index]
