@@ -24,6 +24,7 @@ from lacli.models.runners.fused.device.buckets import ROWS
 from lacli.models.runners.fused.device.config import DeviceConfig
 from lacli.models.runners.fused.device.graphs import Calls, CudaGraphs, Step
 from lacli.models.runners.fused.device.inputs import StepInputs
+from lacli.models.runners.fused.device.kv import KvCache
 from lacli.models.runners.fused.device.linears import BUCKETS, Linear, Tuner, Way, linear_of
 from lacli.models.runners.fused.device.load import _CHUNKS, _probe, _try, chunk_rows, load_device
 from lacli.models.runners.fused.device.runner import DeviceRunner
@@ -213,11 +214,40 @@ class TestGraphs:
 
         _try(runner, torch.zeros(1), runner.style, CudaGraphs(capture), "CUDA graphs", 1.0)
         assert runner.notes == (
-            "CUDA graphs failed: operation not permitted when stream is capturing on this device; "
+            "CUDA graphs cannot be used on this device (operation not permitted when stream is capturing); "
             "the model runs without",
         )
         ids = ids_of(9)
         assert runner.prefill(ids).top_ids.tolist() == called.prefill(ids).top_ids.tolist()  # type: ignore[union-attr]
+
+    def test_a_shape_there_is_no_memory_to_capture_is_called(self, tmp_path: Path) -> None:
+        made, recorder = make("llama", tmp_path), Recorder()
+
+        def capture(step: Step) -> Any:
+            if recorder.captured:
+                raise torch.OutOfMemoryError("out of memory")
+            return recorder(step)
+
+        runner, called = made.device(), made.device()
+        runner.use(replays=CudaGraphs(capture))
+        for each in (runner, called):
+            each.prefill(ids_of(9))
+        for size in (1, 2, 9, 2):
+            rows = tree_of(size)
+            assert np.array_equal(runner.forward(rows).top_ids, called.forward(rows).top_ids)
+        assert recorder.captured == 1
+
+    def test_an_error_of_the_device_is_a_line(self, pair: tuple[DeviceRunner, DeviceRunner, Recorder]) -> None:
+        runner = pair[0]
+        runner.prefill(ids_of(9))
+
+        def broken(step: Step) -> Any:
+            raise RuntimeError("CUDA error: an illegal memory access was encountered\nfurther lines")
+
+        runner.use(replays=CudaGraphs(broken))
+        with pytest.raises(LacliError, match=r"illegal memory access was encountered$"):
+            runner.forward(chain_of([3]))
+        assert runner.length == 9
 
     def test_kernels_that_give_other_results_are_not_used(
         self, pair: tuple[DeviceRunner, DeviceRunner, Recorder]
@@ -230,7 +260,7 @@ class TestGraphs:
             return mixed + 1, lse
 
         _try(runner, expected, Style(runner.style.scale, past=wrong), Calls(), "FlashAttention", 1e-4)
-        assert "gives other results" in runner.notes[0]
+        assert "(other results)" in runner.notes[0]
         assert runner.style.past is reference_past
         _try(runner, expected, Style(runner.style.scale), Calls(), "masks", 1e-4)
         assert len(runner.notes) == 1
@@ -476,6 +506,14 @@ class Rounded:
             return linears.Dense(dequantize_4bit(nf4.packed, nf4.state), bias)
         int8 = linears.Int8.of(weight, None)
         return linears.Dense(int8.packed.float() * int8.scales[:, None] / 127, bias)
+
+
+def test_room_is_made_at_once_where_the_context_has_it() -> None:
+    roomy = KvCache(1, 1, 2, 4000, torch.float32, CPU, first=2048)
+    assert (roomy.reserve(1), roomy.keys.shape[1], roomy.moves) == (512, 2048, 1)
+    assert (roomy.reserve(1500), roomy.moves) == (2048, 1)
+    small = KvCache(1, 1, 2, 100, torch.float32, CPU, first=2048)
+    assert (small.reserve(1), small.keys.shape[1]) == (192, 192)
 
 
 def test_rows_and_their_tree_arrive_in_one_copy() -> None:

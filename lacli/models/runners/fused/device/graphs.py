@@ -42,21 +42,37 @@ Capture = Callable[[Step], tuple[Callable[[], object], tuple[Tensor, ...]]]
 
 
 class CudaGraphs:
-    """Captures the first step of each shape and replays it from then on."""
+    """Captures the first step of each shape and replays it from then on.
+
+    Where a device captures at all, a shape that it has no memory left to capture is called.
+    """
 
     def __init__(self, capture: Capture | None = None) -> None:
         """capture: another one than CUDA's, for tests."""
         self._capture = capture or CudaCapture()
-        self._known: dict[Hashable, tuple[Callable[[], object], tuple[Tensor, ...]]] = {}
+        self._known: dict[Hashable, tuple[Callable[[], object], tuple[Tensor, ...]] | None] = {}
+        self._captures = False
 
     def run(self, shape: Hashable, step: Step) -> tuple[Tensor, ...]:
         """See `Replays`."""
-        found = self._known.get(shape)
+        if shape not in self._known:
+            self._known[shape] = self._captured(step)
+        found = self._known[shape]
         if found is None:
-            found = self._known[shape] = self._capture(step)
+            return step()
         replay, results = found
         replay()
         return results
+
+    def _captured(self, step: Step) -> tuple[Callable[[], object], tuple[Tensor, ...]] | None:
+        try:
+            found = self._capture(step)
+        except RuntimeError:  # CUDA's own, and out of memory
+            if not self._captures:
+                raise
+            return None
+        self._captures = True
+        return found
 
     def clear(self) -> None:
         """See `Replays`."""

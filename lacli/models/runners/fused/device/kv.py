@@ -19,13 +19,21 @@ class KvCache:
     """K and V of one sequence for all layers."""
 
     def __init__(
-        self, layers: int, kv_heads: int, head_dim: int, context_size: int, dtype: torch.dtype, device: torch.device
+        self,
+        layers: int,
+        kv_heads: int,
+        head_dim: int,
+        context_size: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        first: int = 0,
     ) -> None:
+        """first: slots to make room for at once, where the context has as many."""
         self._shape = (layers, kv_heads, head_dim)
         self._options = {"dtype": dtype, "device": device}
-        self.buckets = slot_buckets(
-            context_size + ROWS[-1]
-        )  # guessed rows may stand behind the context's last position
+        # Guessed rows may stand behind the last position of the context.
+        self.buckets = slot_buckets(context_size + ROWS[-1])
+        self._first = bucket_of(first, self.buckets)
         self.length = 0
         """Committed positions; only `keep` and `truncate` move it."""
         self.moves = 0
@@ -42,18 +50,12 @@ class KvCache:
         """Bytes of both buffers."""
         return 2 * self.keys.numel() * self.keys.element_size()
 
-    @property
-    def slot_bytes(self) -> int:
-        """Bytes of one position."""
-        layers, kv_heads, head_dim = self._shape
-        return 2 * layers * kv_heads * head_dim * self.keys.element_size()
-
     def reserve(self, rows: int) -> int:
         """Make room for `rows` more positions; returns the bucket of slots that holds them with all before them."""
         bucket = bucket_of(self.length + rows, self.buckets)
         if bucket > self.keys.shape[1]:
             for name in ("keys", "values"):  # one after the other: only one of them exists twice at a time
-                grown = self._zeros(bucket)
+                grown = self._zeros(max(bucket, self._first))
                 grown[:, : self.length] = getattr(self, name)[:, : self.length]
                 setattr(self, name, grown)
             self.moves += 1

@@ -62,6 +62,8 @@ def load_device(
     with torch.inference_mode():
         more = () if stored is None else (stored(tuner),)
         model = StepModel(config, WeightReader(tensors, config, device, dtype, make, *more).read())
+    if device.type == "cuda":
+        torch.cuda.empty_cache()  # what quantising took
     if tuner.complete and tuner.choices != known:
         tuned.write(gpu, tuner.choices)
     return runner_of(model, strict=strict)
@@ -133,11 +135,11 @@ def _try(runner: DeviceRunner, expected: Tensor, style: Style, replays: Replays,
         found = [_probe(runner) for _ in range(2)]  # captured, then replayed
         if all(bool((each - expected).norm() <= tolerance * expected.norm()) for each in found):
             return
-        why = "gives other results"
+        why = "other results"
     except (RuntimeError, NotImplementedError, LacliError, TypeError) as error:
         if is_own_bug(error):
             raise
-        why = f"failed: {str(error).splitlines()[0]}"
+        why = str(error.__cause__ or error).strip().splitlines()[0]
     runner.use(style=before[0], replays=before[1])
     runner.truncate(0)
-    runner.notes = (*runner.notes, f"{name} {why} on this device; the model runs without")
+    runner.notes = (*runner.notes, f"{name} cannot be used on this device ({why}); the model runs without")

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lacli.errors import OutOfMemory
+from lacli.errors import LacliError, OutOfMemory
 from lacli.models.base import Rows, Scores, nothing_to_prefill
 from lacli.models.runners.fused.device.attention import ChainAttention, Style, TreeAttention
 from lacli.models.runners.fused.device.buckets import ROWS, bucket_of
@@ -26,6 +26,8 @@ from lacli.models.runners.fused.device.step import StepModel
 from lacli.models.runners.scores import looked_at, scores_from
 
 STRICT_ROWS = ROWS[-1]
+_FIRST_SLOTS = 2048
+"""Positions there is room for from the beginning on CUDA: when buffers move, graphs are captured anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,9 @@ class DeviceRunner:
         self._token_ids: list[int] = []
         # Past the switch of its rotations a sequence has keys of another kind, from its first position on.
         caches = 2 if model.config.switch else 1
+        first = _FIRST_SLOTS if model.device.type == "cuda" else 0
         self._caches = [
-            KvCache(sizes.layers, sizes.kv_heads, sizes.head_dim, sizes.context_size, model.dtype, model.device)
+            KvCache(sizes.layers, sizes.kv_heads, sizes.head_dim, sizes.context_size, model.dtype, model.device, first)
             for _ in range(caches)
         ]
         self._rows = Rows((), (), ())
@@ -236,4 +239,9 @@ def _translated() -> Iterator[None]:
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise OutOfMemory(
             "the device ran out of memory in a forward pass", "use a smaller model or context, or another --quant"
+        ) from error
+    except RuntimeError as error:
+        first_line = str(error).strip().split("\n")[0]
+        raise LacliError(
+            f"the forward pass failed on the device: {first_line}", "try again, or --device cpu"
         ) from error
