@@ -45,7 +45,7 @@ class Made:
         assert config is not None
         runner = load_device(Tensors([self.file]), config, "none", CPU, **options)
         if merged:
-            runner.use(style=replace(runner.style, past=reference_past))
+            runner.use(style=replace(runner.style, past=reference_past, merged_from=0))
         return runner
 
 

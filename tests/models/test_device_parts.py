@@ -99,13 +99,13 @@ class TestAttention:
     @pytest.mark.parametrize("count", [1, 5, 33])
     @pytest.mark.parametrize("past", [None, reference_past, stock_past])
     def test_a_tree_sees_its_past_and_its_ancestors(self, past: Any, count: int, length: int) -> None:
-        found, expected = step(tree_of(count, seed=length), length, Style(0.3, past=past), 0)
+        found, expected = step(tree_of(count, seed=length), length, Style(0.3, past=past, merged_from=0), 0)
         torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=2e-6)
 
     @pytest.mark.parametrize("window", [1, 4, 100])
     @pytest.mark.parametrize("length", [0, 3, 99, 300])
     def test_a_window_goes_by_positions(self, window: int, length: int) -> None:
-        found, expected = step(tree_of(9, seed=2), length, Style(0.3, past=reference_past), window)
+        found, expected = step(tree_of(9, seed=2), length, Style(0.3, past=reference_past, merged_from=0), window)
         torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=2e-6)
 
     @pytest.mark.parametrize("window", [0, 7])
@@ -259,7 +259,7 @@ class TestGraphs:
             mixed, lse = reference_past(*given)
             return mixed + 1, lse
 
-        _try(runner, expected, Style(runner.style.scale, past=wrong), Calls(), "FlashAttention", 1e-4)
+        _try(runner, expected, Style(runner.style.scale, past=wrong, merged_from=0), Calls(), "FlashAttention", 1e-4)
         assert "(other results)" in runner.notes[0]
         assert runner.style.past is reference_past
         _try(runner, expected, Style(runner.style.scale), Calls(), "masks", 1e-4)

@@ -67,6 +67,7 @@ def kernels(plan: Plan) -> dict[str, Any]:
     best, calls, masked = (runner_of(model) for _ in range(3))
     if best.style.past is None:  # no FlashAttention here: the merging can be checked all the same
         best.use(style=replace(best.style, past=reference_past))
+    best.use(style=replace(best.style, merged_from=0))
     calls.use(style=best.style, replays=Calls())
     masked.use(style=replace(best.style, past=None, chain=None), replays=Calls())
     found = {name: _logits(runner) for name, runner in (("best", best), ("calls", calls), ("masked", masked))}

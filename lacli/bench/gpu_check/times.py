@@ -144,7 +144,7 @@ def attention(plan: Plan, shape: Shape) -> dict[str, Any]:
             queries = torch.randn(count, shape.heads, shape.head_dim, device=plan.device).to(dtype)
             new = (queries[:, : shape.kv_heads].contiguous(), queries[:, : shape.kv_heads].contiguous())
             for name, past in ways.items():
-                style = Style(shape.head_dim**-0.5, past=past)
+                style = Style(shape.head_dim**-0.5, past=past, merged_from=0)
 
                 def once(style: Style = style, inputs: StepInputs = inputs) -> Tensor:
                     places = inputs.positions(), inputs.slots(), inputs.length, inputs.seen()

@@ -3,7 +3,7 @@
 Two ways. *Merged*: the past, which every row sees whole, goes through a kernel that gives log-sum-exp, the tree's own
 rows through a small masked attention, and both are merged by their log-sum-exp; so flash kernels, which take no mask,
 serve trees. *Masked*: one attention over all slots of the bucket under a mask, for sliding windows, soft-capped scores,
-and wherever no such kernel is.
+short pasts (it is a single kernel), and wherever no such kernel is.
 
 Query groups are folded into rows (research/kernels.md §2.4): keys and values are never repeated.
 """
@@ -93,51 +93,55 @@ def flash_chain(queries: Tensor, keys: Tensor, values: Tensor, window: int, scal
     return mixed.reshape(len(queries), -1)
 
 
-def tree_tail(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """Attention among the rows of a step, in float32.
+def merged(
+    queries: Tensor,
+    new: KeyValues,
+    hidden: Tensor,
+    past: tuple[Tensor, Tensor],
+    unused: Tensor,
+    scale: float,
+) -> Tensor:
+    """Attention over the past and among the rows of a step, in float32.
 
-    queries: folded, [group * rows, kv_heads, dim]; keys, values: [rows, kv_heads, dim]; seen: bool [rows, rows].
-    Returns the like of one chunk of a `PastKernel`.
+    A chunk of the past counts as one more key, whose score is its log-sum-exp and whose value is the attention over it:
+    so one softmax does both.
+
+    queries: folded, [group * rows, kv_heads, dim]; new: keys and values [rows, kv_heads, dim]; hidden: float32
+    [group * rows, rows], -inf where a row is not seen, else 0; past: from a `PastKernel`; unused: bool [chunks], those
+    beyond the length, of which kernels say what they like. Returns [group * rows, kv_heads, dim].
     """
-    group = queries.shape[0] // keys.shape[0]
-    scores = torch.matmul(queries.float().transpose(0, 1) * scale, keys.float().permute(1, 2, 0))
-    hidden = ~seen.repeat_interleave(group, dim=0)
-    scores = scores.masked_fill(hidden, -math.inf)
-    lse = torch.logsumexp(scores, dim=-1)
-    weights = torch.exp(scores - lse[..., None])
-    return torch.matmul(weights, values.float().transpose(0, 1)).transpose(0, 1), lse.transpose(0, 1)
+    keys, values = new
+    mixed, lse = past
+    scores = torch.baddbmm(hidden, queries.float().transpose(0, 1), keys.float().permute(1, 2, 0), alpha=scale)
+    chunks = lse.masked_fill(unused[:, None, None], -math.inf).permute(2, 1, 0)
+    weights = torch.softmax(torch.cat([scores, chunks], dim=-1), dim=-1)
+    own, of_chunks = weights.split([len(keys), len(mixed)], dim=-1)
+    mixed = mixed.masked_fill(unused[:, None, None, None], 0.0).permute(2, 1, 0, 3)  # [kv_heads, rows, chunks, dim]
+    result = torch.matmul(own, values.float().transpose(0, 1)) + (of_chunks[..., None] * mixed).sum(dim=2)
+    return result.transpose(0, 1)
 
 
-def merge(mixed: Tensor, lse: Tensor, unused: Tensor) -> Tensor:
-    """One attention from several over parts of the keys.
+def masked(queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor, scale: float, cap: float = 0.0) -> Tensor:
+    """Attention under a mask.
 
-    mixed: [parts, rows, kv_heads, dim]; lse: [parts, rows, kv_heads]; unused: bool [parts], parts without keys, of
-    which kernels say what they like. float32 [rows, kv_heads, dim].
+    queries: [rows, heads, dim]; keys, values: [slots, kv_heads, dim]; bias: from `bias_of`. [rows, heads * dim]
     """
-    lse = lse.masked_fill(unused[:, None, None], -math.inf)
-    weights = torch.softmax(lse, dim=0)[..., None]
-    return (mixed.float().masked_fill(unused[:, None, None, None], 0.0) * weights).sum(dim=0)
-
-
-def masked(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor, scale: float, cap: float = 0.0) -> Tensor:
-    """Attention under a mask. queries: [rows, heads, dim]; keys, values: [slots, kv_heads, dim]; seen: [rows, slots].
-
-    [rows, heads * dim]
-    """
-    rows, group = queries.shape[0], queries.shape[1] // keys.shape[1]
     folded = fold(queries, keys.shape[1]).transpose(0, 1)
-    hidden = ~seen.repeat_interleave(group, dim=0)
     keys, values = keys.transpose(0, 1), values.transpose(0, 1)
     if cap:
-        scores = torch.matmul(folded.float() * scale, keys.float().transpose(1, 2))
-        scores = (torch.tanh(scores / cap) * cap).masked_fill(hidden, -math.inf)
+        scores = torch.tanh(torch.matmul(folded.float(), keys.float().transpose(1, 2)) * (scale / cap)) * cap + bias
         mixed = torch.matmul(torch.softmax(scores, dim=-1), values.float()).to(queries.dtype)
     else:
-        bias = torch.zeros(hidden.shape, dtype=queries.dtype, device=queries.device).masked_fill(hidden, -math.inf)
         mixed = nn.functional.scaled_dot_product_attention(
             folded[None], keys[None], values[None], attn_mask=bias[None, None], scale=scale
         )[0]
-    return unfold(mixed.transpose(0, 1), rows)
+    return unfold(mixed.transpose(0, 1), len(queries))
+
+
+def bias_of(seen: Tensor, group: int, dtype: torch.dtype) -> Tensor:
+    """[rows * group, keys]: 0 where `seen`, bool [rows, keys], holds, else -inf; for folded queries."""
+    bias = torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, -math.inf)
+    return bias.repeat_interleave(group, dim=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,8 @@ class Style:
     cap: float = 0.0
     past: PastKernel | None = None
     """None: masked everywhere."""
+    merged_from: int = 2048
+    """Slots of the least bucket whose attention is merged."""
     chain: Callable[[Tensor, Tensor, Tensor, int, float], Tensor] | None = None
     """`flash_chain`, or None: a prompt is read under a mask, too."""
 
@@ -159,7 +165,9 @@ class TreeAttention:
         """positions, slots: of the rows; length [1]: of the past; seen: bool [rows, rows]."""
         self._style = style
         self._positions, self._slots, self._length, self._seen = positions, slots, length, seen
-        self._masks: dict[tuple[int, int], Tensor] = {}
+        # Made once, for all layers:
+        self._biases: dict[tuple[int, int], Tensor] = {}
+        self._shared: tuple[Tensor, Tensor] | None = None
 
     def __call__(self, queries: Tensor, new: KeyValues, stored: KeyValues, window: int) -> Tensor:
         """Store the keys and values of the rows, and attend.
@@ -171,27 +179,27 @@ class TreeAttention:
         for part, buffer in zip(new, stored, strict=True):
             buffer.index_copy_(0, self._slots, part)
         keys, values = stored
-        if style.past is None or style.cap or 0 < window < keys.shape[0]:
-            return masked(queries, keys, values, self._mask(keys.shape[0], window), style.scale, style.cap)
-        folded, chunk = fold(queries, keys.shape[1]), chunk_slots(keys.shape[0])
-        mixed, lse = style.past(folded, keys, values, self._length, chunk, style.scale)
-        tail, tail_lse = tree_tail(folded, *new, self._seen, style.scale)
-        starts = torch.arange(len(mixed), device=mixed.device) * chunk
-        unused = torch.cat([starts >= self._length, torch.zeros_like(starts[:1], dtype=torch.bool)])
-        merged = merge(torch.cat([mixed.float(), tail[None]]), torch.cat([lse, tail_lse[None]]), unused)
-        return unfold(merged.to(queries.dtype), len(queries))
+        slots, group = len(keys), queries.shape[1] // keys.shape[1]
+        if style.past is None or style.cap or slots < style.merged_from or 0 < window < slots:
+            if (slots, window) not in self._biases:
+                self._biases[slots, window] = bias_of(self._seen_slots(slots, window), group, queries.dtype)
+            return masked(queries, keys, values, self._biases[slots, window], style.scale, style.cap)
+        folded, chunk = fold(queries, keys.shape[1]), chunk_slots(slots)
+        past = style.past(folded, keys, values, self._length, chunk, style.scale)
+        if self._shared is None:
+            starts = torch.arange(len(past[0]), device=keys.device) * chunk
+            self._shared = bias_of(self._seen, group, torch.float32), starts >= self._length
+        hidden, unused = self._shared
+        return unfold(merged(folded, new, hidden, past, unused, style.scale).to(queries.dtype), len(queries))
 
-    def _mask(self, slots: int, window: int) -> Tensor:
-        """bool [rows, slots]; made once for each window."""
-        found = self._masks.get((slots, window))
-        if found is None:
-            every = torch.arange(slots, device=self._slots.device)
-            found = (every < self._length).repeat(len(self._positions), 1).index_copy_(1, self._slots, self._seen)
-            if 0 < window < slots:
-                places = every.index_copy(0, self._slots, self._positions)
-                found &= self._positions[:, None] - places < window
-            self._masks[slots, window] = found
-        return found
+    def _seen_slots(self, slots: int, window: int) -> Tensor:
+        """bool [rows, slots]"""
+        every = torch.arange(slots, device=self._slots.device)
+        seen = (every < self._length).repeat(len(self._positions), 1).index_copy_(1, self._slots, self._seen)
+        if 0 < window < slots:
+            places = every.index_copy(0, self._slots, self._positions)
+            seen &= self._positions[:, None] - places < window
+        return seen
 
 
 class ChainAttention:
@@ -199,7 +207,7 @@ class ChainAttention:
 
     def __init__(self, style: Style, length: int) -> None:
         self._style, self._length = style, length
-        self._masks: dict[int, Tensor] = {}
+        self._biases: dict[int, Tensor] = {}
 
     def __call__(self, queries: Tensor, new: KeyValues, stored: KeyValues, window: int) -> Tensor:
         """See `TreeAttention`."""
@@ -209,8 +217,9 @@ class ChainAttention:
             buffer[self._length :] = part
         if style.chain is not None and not style.cap:
             return style.chain(queries, keys, values, window, style.scale)
-        if window not in self._masks:
+        if window not in self._biases:
             places = torch.arange(end, device=queries.device)
             distance = places[self._length :, None] - places
-            self._masks[window] = (distance >= 0) & (distance < (window or end))
-        return masked(queries, keys, values, self._masks[window], style.scale, style.cap)
+            seen = (distance >= 0) & (distance < (window or end))
+            self._biases[window] = bias_of(seen, queries.shape[1] // keys.shape[1], queries.dtype)
+        return masked(queries, keys, values, self._biases[window], style.scale, style.cap)

@@ -109,7 +109,8 @@ def chunk_rows(model: StepModel, free_bytes: int | None = None) -> int:
             return _CHUNKS[-1]
         free_bytes = torch.cuda.mem_get_info(model.device)[0]
     wide = 4 * sizes.hidden + 4 * sizes.intermediate + 4 * sizes.heads * sizes.head_dim
-    row = 4 * wide + 2 * sizes.context_size  # float32 activations, and its line in a mask
+    group = sizes.heads // sizes.kv_heads
+    row = 4 * wide + 2 * group * sizes.context_size  # float32 activations, and its lines in a mask
     return next((rows for rows in _CHUNKS if rows * row <= free_bytes // _SHARE), _CHUNKS[-1])
 
 

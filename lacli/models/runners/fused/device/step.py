@@ -36,9 +36,8 @@ class StepLayer:
     mlp_norm: Tensor
     gate_up: Linear
     down: Linear
-    query_norm: Tensor | None = None
-    """Of each head before rotation, [head_dim]; the same of the keys."""
-    key_norm: Tensor | None = None
+    head_norm: Tensor | None = None
+    """Of each head of queries and keys before rotation, [heads + kv_heads, head_dim]."""
     attention_norm: Tensor | None = None
     """Of what attention adds; the next one of what the MLP adds."""
     output_norm: Tensor | None = None
@@ -107,19 +106,19 @@ class StepModel:
         buffers: tuple[Tensor, Tensor],
         window: int,
     ) -> Tensor:
-        sizes, rows = self.config.sizes, len(x)
-        heads, kv_heads = sizes.heads, sizes.kv_heads
-        qkv = layer.qkv(self._norm(x, layer.input_norm).to(self.dtype)).view(rows, heads + 2 * kv_heads, -1)
-        queries, keys, values = qkv.split([heads, kv_heads, kv_heads], dim=1)
-        queries, keys = (
-            _rotated(part.float() if norm is None else self._norm(part.float(), norm), turns).to(self.dtype)
-            for part, norm in ((queries, layer.query_norm), (keys, layer.key_norm))
-        )
-        mixed = layer.output(attention(queries, (keys, values), buffers, window)).float()
-        x = x + (mixed if layer.attention_norm is None else self._norm(mixed, layer.attention_norm))
+        sizes = self.config.sizes
+        heads, kv_heads, head_dim = sizes.heads, sizes.kv_heads, sizes.head_dim
+        qkv = layer.qkv(self._norm(x, layer.input_norm).to(self.dtype)).view(len(x), -1, head_dim)
+        turning, values = qkv.split([heads + kv_heads, kv_heads], dim=1)
+        turning = turning.float()
+        if layer.head_norm is not None:
+            turning = nn.functional.rms_norm(turning, (head_dim,), None, sizes.norm_eps) * layer.head_norm
+        queries, keys = _rotated(turning, turns).to(self.dtype).split([heads, kv_heads], dim=1)
+        mixed = layer.output(attention(queries, (keys, values), buffers, window))
+        x = x + (mixed if layer.attention_norm is None else self._norm(mixed.float(), layer.attention_norm))
         gate, up = layer.gate_up(self._norm(x, layer.mlp_norm).to(self.dtype)).chunk(2, dim=-1)
-        result = layer.down(self._gated(gate, up)).float()
-        return x + (result if layer.output_norm is None else self._norm(result, layer.output_norm))
+        result = layer.down(self._gated(gate, up))
+        return x + (result if layer.output_norm is None else self._norm(result.float(), layer.output_norm))
 
     def _gated(self, gate: Tensor, up: Tensor) -> Tensor:
         if self.config.family.activation == "silu":
@@ -130,19 +129,22 @@ class StepModel:
         return nn.functional.rms_norm(x, weight.shape, weight, self.config.sizes.norm_eps)
 
     def _turns(self, index: int, positions: Tensor, beyond: bool) -> tuple[Tensor, Tensor]:
-        """Cosine and sine of each row for one kind of rotation, float32 [rows, 1, pairs].
+        """What each row is rotated by, for one kind of rotation: cosines and signed sines, float32 [rows, 1, 2, pairs].
 
         The angle is rounded to float32 as in transformers and in our C; what is made of it, once.
         """
         inverse = self._inverse[index][-1 if beyond else 0]
         angles = (positions.float()[:, None] * inverse).double()[:, None]
         scale = self.config.ropes[index].scale
-        return (angles.cos() * scale).float(), (angles.sin() * scale).float()
+        cosine, sine = angles.cos() * scale, angles.sin() * scale
+        return torch.stack([cosine, cosine], dim=2).float(), torch.stack([-sine, sine], dim=2).float()
 
 
 def _rotated(x: Tensor, turns: tuple[Tensor, Tensor]) -> Tensor:
-    """[rows, heads, head_dim], the first 2 * pairs elements of each head turned."""
-    cosine, sine = turns
-    pairs = cosine.shape[-1]
-    first, second, rest = x.split([pairs, pairs, x.shape[-1] - 2 * pairs], dim=-1)
-    return torch.cat([first * cosine - second * sine, second * cosine + first * sine, rest], dim=-1)
+    """[rows, heads, head_dim], the first 2 * pairs elements of each head turned. In as few kernels as can be: a step is
+    hundreds of them."""
+    cosine, signed_sine = turns
+    width = 2 * cosine.shape[-1]
+    halves = x[..., :width].unflatten(-1, (2, -1))
+    turned = torch.addcmul(halves * cosine, halves.flip(2), signed_sine).flatten(2)
+    return turned if width == x.shape[-1] else torch.cat([turned, x[..., width:]], dim=-1)

@@ -58,7 +58,7 @@ class WeightReader:
         else:
             qkv = self._linear(*(f"{attention}.{name}_proj" for name in "qkv"))
             gate_up = self._linear(f"{mlp}.gate_proj", f"{mlp}.up_proj")
-        heads, sandwich = self._config.sizes.head_norms, family.sandwich
+        sandwich = family.sandwich
         before_mlp = "pre_feedforward_layernorm" if sandwich else "post_attention_layernorm"
         return StepLayer(
             input_norm=self._norm(f"{prefix}.input_layernorm"),
@@ -67,8 +67,7 @@ class WeightReader:
             mlp_norm=self._norm(f"{prefix}.{before_mlp}"),
             gate_up=gate_up,
             down=self._linear(f"{mlp}.down_proj"),
-            query_norm=self._norm(f"{attention}.q_norm") if heads else None,
-            key_norm=self._norm(f"{attention}.k_norm") if heads else None,
+            head_norm=self._head_norm(attention) if self._config.sizes.head_norms else None,
             attention_norm=self._norm(f"{prefix}.post_attention_layernorm") if sandwich else None,
             output_norm=self._norm(f"{prefix}.post_feedforward_layernorm") if sandwich else None,
         )
@@ -76,6 +75,11 @@ class WeightReader:
     def _norm(self, name: str) -> Tensor:
         weight = torch.from_numpy(self._tensors.floats(f"{name}.weight") + self._config.family.norm_offset)
         return weight.to(self._device)
+
+    def _head_norm(self, attention: str) -> Tensor:
+        sizes = self._config.sizes
+        parts = ((f"{attention}.q_norm", sizes.heads), (f"{attention}.k_norm", sizes.kv_heads))
+        return torch.cat([self._norm(name).expand(count, -1) for name, count in parts])
 
     def _matrix(self, name: str) -> Tensor:
         self._config.sizes.check_shape(name, self._tensors.array(f"{name}.weight")[1].shape)
