@@ -13,6 +13,7 @@ import torch
 import transformers
 from bitsandbytes.functional import dequantize_4bit, dequantize_blockwise
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from lacli import paths
@@ -171,6 +172,22 @@ class Recorder:
         return replay, results
 
 
+WAITING = {"item", "_local_scalar_dense", "nonzero", "masked_select", "unique_dim", "_unique2", "equal", "index"}
+"""Operations that wait for a device, or whose shapes depend on what lies there."""
+
+
+class Watched(TorchDispatchMode):
+    """Notes the operations within it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.names.add(operation.overloadpacket.__name__)
+        return operation(*args, **(kwargs or {}))
+
+
 class TestGraphs:
     @pytest.fixture
     def pair(self, tmp_path: Path) -> tuple[DeviceRunner, DeviceRunner, Recorder]:
@@ -193,6 +210,24 @@ class TestGraphs:
                 assert torch.equal(torch.as_tensor(found.logits), torch.as_tensor(expected.logits))
                 assert np.array_equal(found.top_ids, expected.top_ids)
         assert recorder.captured - before == 4  # of 1, 2, 4 and 64 rows
+
+    @pytest.mark.parametrize("name", ["llama", "qwen3", "gemma2", "gemma3", "phi3-longrope"])
+    @pytest.mark.parametrize("merged", [False, True])
+    def test_nothing_that_is_captured_waits_for_the_device(self, name: str, merged: bool, tmp_path: Path) -> None:
+        """CUDA refuses to record what does; here the operations are looked at."""
+        runner = make(name, tmp_path).device(merged=merged)
+        runner.prefill(ids_of(9))
+        watched = Watched()
+
+        def capture(step: Step) -> tuple[Callable[[], object], tuple[Tensor, ...]]:
+            with watched:
+                results = step()
+            return lambda: None, results
+
+        runner.use(replays=CudaGraphs(capture))
+        runner.forward(tree_of(5))
+        assert len(watched.names) > 30
+        assert not watched.names & WAITING
 
     def test_a_cache_that_moves_makes_them_void(self, pair: tuple[DeviceRunner, DeviceRunner, Recorder]) -> None:
         runner, called, _ = pair

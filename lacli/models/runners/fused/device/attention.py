@@ -141,7 +141,7 @@ def masked(queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor, scale: f
 def bias_of(seen: Tensor, group: int, dtype: torch.dtype) -> Tensor:
     """[rows * group, keys]: 0 where `seen`, bool [rows, keys], holds, else -inf; for folded queries."""
     bias = torch.zeros(seen.shape, dtype=dtype, device=seen.device).masked_fill_(~seen, -math.inf)
-    return bias.repeat_interleave(group, dim=0)
+    return bias[:, None].expand(-1, group, -1).reshape(-1, seen.shape[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,8 @@ class StepModel:
         self.config = config
         self.weights = weights
         self.dtype, self.device = weights.embedding.dtype, weights.embedding.device
+        # Rounded as the model was trained with it.
+        self._embedding_scale = torch.tensor(config.embedding_scale, dtype=self.dtype).item()
         self._inverse = [
             [torch.from_numpy(each).to(self.device) for each in (rope.inverse, rope.beyond) if each is not None]
             for rope in config.ropes
@@ -92,10 +94,7 @@ class StepModel:
 
     def _embedded(self, ids: Tensor) -> Tensor:
         x = nn.functional.embedding(ids, self.weights.embedding)
-        scale = self.config.embedding_scale
-        if scale != 1.0:  # rounded as the model was trained with it
-            x = x * torch.tensor(scale, dtype=self.dtype).item()
-        return x.float()
+        return (x if self._embedding_scale == 1.0 else x * self._embedding_scale).float()
 
     def _layer(
         self,
