@@ -371,6 +371,17 @@ class TestChoices:
         way = doubling("a")
         assert Tuner(CPU, torch.float32, timer=timer).chosen([way], 10, 4) is way.run
 
+    def test_a_head_is_not_rounded_where_the_device_can(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        weight, x = torch.randn(40, 16).bfloat16(), torch.randn(3, 16).bfloat16()
+        rounded = linears.head_of(weight)  # a CPU cannot
+        assert isinstance(rounded, linears.Dense)
+        assert rounded(x).dtype == torch.bfloat16
+        assert isinstance(linears.head_of(weight.float()), linears.Dense)
+        monkeypatch.setattr(torch, "mm", lambda left, right, out_dtype: (left.double() @ right.double()).to(out_dtype))
+        found = linears.head_of(weight)
+        assert isinstance(found, linears.Unrounded)
+        torch.testing.assert_close(found(x), x.float() @ weight.float().T)
+
     @pytest.mark.parametrize(("quant", "error"), [("none", 1e-6), ("nf4", 0.2), ("bnb-int8", 0.03)])
     @pytest.mark.parametrize("rows", [1, 5, 64])
     def test_formats_are_near_the_weights_they_were_made_of(self, quant: Any, error: float, rows: int) -> None:

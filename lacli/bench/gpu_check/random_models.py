@@ -11,7 +11,7 @@ from torch import Tensor
 from lacli.bench.gpu_check.plan import Shape
 from lacli.models.base import Quant
 from lacli.models.runners.fused.device.config import DeviceConfig
-from lacli.models.runners.fused.device.linears import Dense, Int8, Linear, Nf4, Tuner
+from lacli.models.runners.fused.device.linears import Dense, Int8, Linear, Nf4, Tuner, head_of
 from lacli.models.runners.fused.device.step import StepLayer, StepModel, StepWeights
 
 
@@ -67,7 +67,7 @@ def model_of(
         StepLayer(norm, qkv, output, norm, gate_up, down) for qkv, output, gate_up, down in zip(*parts, strict=True)
     ]
     embedding = weight(shape.vocab, shape.hidden)
-    weights = StepWeights(embedding, layers, norm, Dense(embedding))
+    weights = StepWeights(embedding, layers, norm, head_of(embedding))
     return StepModel(config, weights), tuner, read + embedding.nbytes
 
 

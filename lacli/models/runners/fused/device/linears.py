@@ -35,7 +35,7 @@ class Linear(Protocol):
     """y = x W^T + b."""
 
     def __call__(self, x: Tensor) -> Tensor:
-        """x: [rows, in], in the dtype of the model -> [rows, out] in the same."""
+        """x: [rows, in], in the dtype of the model -> [rows, out] in the same, or of a head in float32."""
         ...
 
 
@@ -137,6 +137,28 @@ class Dense:
     def __call__(self, x: Tensor) -> Tensor:
         """See `Linear`."""
         return nn.functional.linear(x, self.weight, self.bias)
+
+
+@dataclass(frozen=True, slots=True)
+class Unrounded:
+    """`Dense` without bias, its results in float32: logits rounded to bfloat16 are often equal when they are not."""
+
+    weight: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """See `Linear`."""
+        return torch.mm(x, self.weight.t(), out_dtype=torch.float32)
+
+
+def head_of(weight: Tensor) -> Linear:
+    """The output head of weights that are not quantised: unrounded where the device has such a product."""
+    if weight.dtype == torch.float32:
+        return Dense(weight)
+    with contextlib.suppress(RuntimeError, TypeError):
+        unrounded = Unrounded(weight)
+        unrounded(torch.zeros(1, weight.shape[1], dtype=weight.dtype, device=weight.device))
+        return unrounded
+    return Dense(weight)
 
 
 class Nf4:

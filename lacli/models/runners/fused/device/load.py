@@ -19,7 +19,7 @@ from lacli.models.runners.fused.device import tuned
 from lacli.models.runners.fused.device.attention import Style, flash_chain, flash_past
 from lacli.models.runners.fused.device.config import DeviceConfig
 from lacli.models.runners.fused.device.graphs import Calls, CudaGraphs, Replays
-from lacli.models.runners.fused.device.linears import Linear, Tuner, linear_of
+from lacli.models.runners.fused.device.linears import Linear, Tuner, head_of, linear_of
 from lacli.models.runners.fused.device.runner import DeviceRunner, Shapes
 from lacli.models.runners.fused.device.step import StepModel
 from lacli.models.runners.fused.device.weights import Stored, WeightReader
@@ -57,7 +57,7 @@ def load_device(
     tuner = Tuner(device, dtype, known=known)
 
     def make(name: str, weight: Tensor, bias: Tensor | None) -> Linear:
-        return linear_of(weight, bias, "none" if name == "lm_head" else quant, tuner)
+        return head_of(weight) if name == "lm_head" and bias is None else linear_of(weight, bias, quant, tuner)
 
     with torch.inference_mode():
         more = () if stored is None else (stored(tuner),)
