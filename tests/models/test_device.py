@@ -117,6 +117,19 @@ class TestAgainstOthers:
             monkeypatch.setattr("lacli.models.runners.fused.device.load._CHUNKS", (chunk,))
             agree(made.device().prefill(ids), expected)
 
+    @pytest.mark.parametrize("dtype", [torch.bfloat16, slow(torch.float16)])
+    @pytest.mark.parametrize("merged", [False, True], ids=["masked", "merged"])
+    @pytest.mark.parametrize("made", ["qwen3", "gemma2", slow("qwen2"), slow("gemma3"), slow("phi3")], indirect=True)
+    def test_what_a_gpu_computes_in_is_near(self, made: Made, merged: bool, dtype: torch.dtype) -> None:
+        runner = made.device(merged=merged, dtype=dtype)
+        made.generic.truncate(0)
+        apart = 0.02 if dtype == torch.bfloat16 else 0.003
+        for found, expected in (
+            (runner.prefill(ids_of(20)), made.generic.prefill(ids_of(20))),
+            (runner.forward(tree_of(9)), made.generic.forward(tree_of(9))),
+        ):
+            assert (logits(found) - logits(expected)).norm() <= apart * logits(expected).norm()
+
     @pytest.mark.parametrize("made", ["llama"], indirect=True)
     def test_a_model_whose_head_is_its_embedding(self, made: Made, tmp_path: Path) -> None:
         tied = make("llama", tmp_path, tie_word_embeddings=True)
