@@ -20,6 +20,7 @@ from lacli import paths
 from lacli.errors import LacliError, ModelUnavailable
 from lacli.models.base import Rows
 from lacli.models.runners.fused.device import attention, linears, tuned
+from lacli.models.runners.fused.device import load as load_module
 from lacli.models.runners.fused.device.attention import ChainAttention, Style, TreeAttention, reference_past
 from lacli.models.runners.fused.device.buckets import ROWS
 from lacli.models.runners.fused.device.config import DeviceConfig
@@ -297,8 +298,46 @@ class TestGraphs:
         _try(runner, expected, Style(runner.style.scale, past=wrong, merged_from=0), Calls(), "FlashAttention", 1e-4)
         assert "(other results)" in runner.notes[0]
         assert runner.style.past is reference_past
-        _try(runner, expected, Style(runner.style.scale), Calls(), "masks", 1e-4)
+        assert _try(runner, expected, Style(runner.style.scale), Calls(), "masks", 1e-4)
         assert len(runner.notes) == 1
+
+    @pytest.mark.parametrize("broken", ["", "past", "graphs"])
+    def test_the_best_that_runs_is_taken(
+        self, broken: str, pair: tuple[DeviceRunner, DeviceRunner, Recorder], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        _, called, recorder = pair
+        runner = called
+        runner.use(style=Style(called.style.scale))
+
+        def chain(queries: Tensor, keys: Tensor, values: Tensor, window: int, scale: float) -> Tensor:
+            distance = torch.arange(len(keys))[len(keys) - len(queries) :, None] - torch.arange(len(keys))
+            return plain(queries, keys, values, distance >= 0, scale).to(queries.dtype)
+
+        def fails(*given: Any) -> Any:
+            raise RuntimeError("no kernel image is available for execution on the device")
+
+        def capture() -> CudaGraphs:
+            return CudaGraphs(fails if broken == "graphs" else recorder)
+
+        monkeypatch.setattr(load_module, "flash_past", fails if broken == "past" else reference_past)
+        monkeypatch.setattr(load_module, "flash_chain", chain)
+        monkeypatch.setattr(load_module, "CudaGraphs", capture)
+        load_module.improve(runner, _probe(runner), 1e-4, flash=True)
+        assert (runner.style.past is reference_past) == (broken != "past")
+        assert runner.style.merged_from == Style(1.0).merged_from
+        assert isinstance(runner.replays, Calls) == (broken == "graphs")
+        assert len(runner.notes) == (broken != "")
+        assert all("no kernel image is available" in note for note in runner.notes)
+
+    def test_kernels_for_prompts_are_tried_too(self, pair: tuple[DeviceRunner, DeviceRunner, Recorder]) -> None:
+        """Its chunks are longer than any step."""
+        runner, called, _ = pair
+
+        def wrong(queries: Tensor, keys: Tensor, values: Tensor, window: int, scale: float) -> Tensor:
+            return queries.flatten(1)
+
+        style = Style(runner.style.scale, chain=wrong)
+        assert not _try(runner, _probe(called), style, Calls(), "FlashAttention", 1e-4)
 
 
 def doubling(name: str, most_rows: int = 1 << 30) -> Way:

@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 from lacli.errors import LacliError
-from lacli.models.base import Quant, Rows
+from lacli.models.base import Quant, Rows, Scores
 from lacli.models.runners.blame import is_own_bug
 from lacli.models.runners.fused.device import tuned
 from lacli.models.runners.fused.device.attention import Style, flash_chain, flash_past
+from lacli.models.runners.fused.device.buckets import ROWS
 from lacli.models.runners.fused.device.config import DeviceConfig
 from lacli.models.runners.fused.device.graphs import Calls, CudaGraphs, Replays
 from lacli.models.runners.fused.device.linears import Linear, Tuner, head_of, linear_of
@@ -78,13 +79,19 @@ def runner_of(model: StepModel, *, strict: bool = False) -> DeviceRunner:
     expected = _probe(runner)
     if not bool(torch.isfinite(expected).all()):
         raise LacliError("the model gives logits that are not finite", "the weights may be damaged")
-    if model.device.type != "cuda":
-        return runner
-    if not strict and flash_fits(model):
-        flash = replace(plain, past=flash_past, chain=flash_chain)
-        _try(runner, expected, flash, Calls(), "FlashAttention", _AGREED[model.dtype])
-    _try(runner, expected, runner.style, CudaGraphs(), "CUDA graphs", _AGREED[model.dtype])
+    if model.device.type == "cuda":
+        improve(runner, expected, _AGREED[model.dtype], flash=not strict and flash_fits(model))
     return runner
+
+
+def improve(runner: DeviceRunner, expected: Tensor, tolerance: float, *, flash: bool) -> None:
+    """Take FlashAttention, where the model and device are made for it, and graphs, as far as they agree."""
+    if flash:
+        style = replace(runner.style, past=flash_past, chain=flash_chain)
+        # Behind the short text of the probe, too, it is to be merged.
+        if _try(runner, expected, replace(style, merged_from=0), Calls(), "FlashAttention", tolerance):
+            runner.use(style=style)
+    _try(runner, expected, runner.style, CudaGraphs(), "CUDA graphs", tolerance)
 
 
 def dtype_of(device: torch.device) -> torch.dtype:
@@ -115,27 +122,36 @@ def chunk_rows(model: StepModel, free_bytes: int | None = None) -> int:
 
 
 def _probe(runner: DeviceRunner) -> Tensor:
-    """Logits after a short text, a tree behind it, and a chain behind what was kept of that."""
-    vocab = runner.vocab_size
-    ids = [(7 * index + 3) % vocab for index in range(8)]
+    """Logits after two chunks of a prompt, where the context is long enough for them, after a few tokens more, of a
+    tree behind those, and of a chain behind what was kept of it."""
+    vocab, chunk = runner.vocab_size, ROWS[-1] + 1
+    ids = [(7 * index + 3) % vocab for index in range(2 * chunk)]
+    found: list[Tensor] = []
+
+    def note(scores: Scores | None) -> None:
+        assert scores is not None
+        found.append(torch.as_tensor(scores.logits).clone())  # the next forward may overwrite them
+
     runner.truncate(0)
-    runner.prefill(ids[:4])
-    tree = runner.forward(Rows((ids[4], ids[0], ids[5], ids[1]), (-1, 0, 0, 1), (0, 1, 2, 3)))
-    found = [torch.as_tensor(tree.logits).clone()]
+    if runner.context_size > 3 * chunk:
+        note(runner.prefill(ids[:chunk]))
+        note(runner.prefill(ids[chunk:]))
+    note(runner.prefill(ids[:4]))
+    note(runner.forward(Rows((ids[4], ids[0], ids[5], ids[1]), (-1, 0, 0, 1), (0, 1, 2, 3))))
     runner.keep([0, 2])
-    found.append(torch.as_tensor(runner.forward(Rows((ids[6], ids[7]), (-1, 0), (0, 1))).logits).clone())
+    note(runner.forward(Rows((ids[6], ids[7]), (-1, 0), (0, 1))))
     runner.truncate(0)
     return torch.cat(found)
 
 
-def _try(runner: DeviceRunner, expected: Tensor, style: Style, replays: Replays, name: str, tolerance: float) -> None:
+def _try(runner: DeviceRunner, expected: Tensor, style: Style, replays: Replays, name: str, tolerance: float) -> bool:
     """Let the runner use these if they run and agree, else leave it as it was, with a note."""
     before = runner.style, runner.replays
     try:
         runner.use(style=style, replays=replays)
         found = [_probe(runner) for _ in range(2)]  # captured, then replayed
         if all(bool((each - expected).norm() <= tolerance * expected.norm()) for each in found):
-            return
+            return True
         why = "other results"
     except (RuntimeError, NotImplementedError, LacliError, TypeError) as error:
         if is_own_bug(error):
@@ -144,3 +160,4 @@ def _try(runner: DeviceRunner, expected: Tensor, style: Style, replays: Replays,
     runner.use(style=before[0], replays=before[1])
     runner.truncate(0)
     runner.notes = (*runner.notes, f"{name} cannot be used on this device ({why}); the model runs without")
+    return False
