@@ -58,9 +58,14 @@ def explain(
     if position >= len(expected) or not found:
         return None
     one, many = (_logits(runner, prompt, expected[:position], rows) for rows in (1, _MANY))
-    tokens = expected[position], found[0]
-    margins = [float(logits[tokens[0]] - logits[tokens[1]]) for logits in (one, many)]
-    return Divergence(*tokens, *margins, float(np.abs(one - many).max()))
+    right, other = expected[position], found[0]
+    return Divergence(
+        expected=right,
+        found=other,
+        margin=float(one[right] - one[other]),
+        wide_margin=float(many[right] - many[other]),
+        rounding=float(np.abs(one - many).max()),
+    )
 
 
 def _logits(runner: Runner, prompt: Sequence[int], text: Sequence[int], rows: int) -> NDArray[np.float32]:

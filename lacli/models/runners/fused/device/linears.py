@@ -202,7 +202,7 @@ class Nf4:
         return found
 
     def _dispatched(self, x: Tensor) -> Tensor:
-        from bitsandbytes import matmul_4bit
+        from bitsandbytes import matmul_4bit  # type: ignore[attr-defined]  # not listed as exported
 
         return matmul_4bit(x, self.packed, quant_state=self.state, bias=self.bias)
 
