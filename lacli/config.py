@@ -21,6 +21,8 @@ class Settings:
     """CPU threads; None is one for each physical core."""
     lookahead: bool = True
     """False decodes plainly, one row a step."""
+    strict: bool = False
+    """On CUDA, every forward in one shape, so that its rounding cannot depend on guesses."""
     pool: bool = True
     """Whether the project's pool on disk is read."""
     learn: bool = True
@@ -55,6 +57,7 @@ class Settings:
             device=self.device,
             threads=self.threads,
             lookahead=self.lookahead,
+            strict=self.strict,
             context=self.context,
         )
 

@@ -32,13 +32,15 @@ _BUSY_LASTS_S = 600.0
 def cost_curve(runner: Runner, model: str, variant: str, device: str) -> CostCurve:
     """The curve of this runner, from the cache or measured now. variant: all besides the model that its times depend
     on and that is not found out here."""
-    from lacli.engine.cost import measure
+    from lacli.engine.cost import CostCurve, measure
+    from lacli.models.base import BucketedRunner
 
+    buckets = runner.row_buckets if isinstance(runner, BucketedRunner) else ()
     name = _name(model, variant, device)
     for file_name, lasts_s in ((f"{name}.json", math.inf), (f"{name}.busy.json", _BUSY_LASTS_S)):
         known = _read(file_name, lasts_s)
         if known is not None:
-            return known
+            return CostCurve(known.points, buckets=buckets)
     curve, undisturbed = measure(runner)
     _write(f"{name}.json" if undisturbed else f"{name}.busy.json", curve)
     return curve

@@ -21,9 +21,10 @@ from lacli.assistant.project import located, open_project
 from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.events import Loading, Notice
+from lacli.models.base import BucketedRunner
 
 if TYPE_CHECKING:
-    from lacli.models.base import Quant
+    from lacli.models.base import Quant, Runner
     from lacli.models.prepare.prepare import PreparedModel
     from lacli.models.progress import Progress
     from lacli.models.spec import ModelSpec
@@ -65,13 +66,15 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
         import_ms += _import_torch()
     started = time.perf_counter()
     tokenizer = Tokenizer.load(prepared.folder)
-    runner = load_runner(prepared, prepared.quant, device, settings.threads, context)
-    for note in (*runner.notes, *_missing_kernels(runner.kernel, device, prepared.quant)):
+    runner = load_runner(prepared, prepared.quant, device, settings.threads, context, settings.strict)
+    missing = _missing_kernels(runner.kernel, device, prepared.quant)
+    for note in (*runner.notes, *_not_strict(settings, runner, device), *missing):
         report(Notice(note))
     cached = CachedSequence(runner)
     guesses = settings.lookahead and runner.can_branch
     timed = timed_variant(prepared.quant, device, runner.kernel, settings.threads)
-    curve = cost_curve(runner, prepared.folder.name, timed, device) if guesses else CostCurve.flat()
+    stepped = timed_variant(prepared.quant, device, _steps(runner), settings.threads)
+    curve = cost_curve(runner, prepared.folder.name, stepped, device) if guesses else CostCurve.flat()
     known = first_guesses.known_or_made(prepared, runner, tokenizer, report) if guesses else first_guesses.NONE
     return LoadedModel(
         prepared=prepared,
@@ -195,6 +198,21 @@ def _progress(report: Report) -> Callable[[Progress], None]:
             report(Loading(step.stage, step.done, step.total))
 
     return progress
+
+
+def _steps(runner: Runner) -> str:
+    """What the times of steps depend on: on CUDA our own forward has others than transformers, and others in one shape
+    than in many."""
+    if not isinstance(runner, BucketedRunner):
+        return runner.kernel
+    return "strict" if runner.chains_only else "graphs"
+
+
+def _not_strict(settings: Settings, runner: Runner, device: str) -> tuple[str, ...]:
+    """A line where --strict was asked for and cannot be kept."""
+    if not settings.strict or device == "cpu" or (isinstance(runner, BucketedRunner) and runner.chains_only):
+        return ()
+    return ("--strict has no effect: on CUDA this kind of model runs on stock transformers",)
 
 
 def _missing_kernels(kernel: str, device: str, quant: str) -> tuple[str, ...]:

@@ -68,7 +68,11 @@ def _fresh(loaded: Loaded, guesses: bool, points: dict[int, float]) -> Loaded:
         if guesses
         else Sources()
     )
-    return replace(loaded, controller=Controller(CostCurve(points), limits), sources=sources)
+    return replace(loaded, controller=Controller(_curve(loaded, points), limits), sources=sources)
+
+
+def _curve(loaded: Loaded, points: dict[int, float]) -> CostCurve:
+    return CostCurve(points, buckets=loaded.controller.cost.buckets)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             texts[name] = [finished.text for finished in done]
             tokens = sum(finished.stats.predicted_n for finished in done)
     print(machine_line(machine()))
-    places = best_slots(Controller(CostCurve(points), loaded.controller.limits), loaded.cached)
+    places = best_slots(Controller(_curve(loaded, points), loaded.controller.limits), loaded.cached)
     print(f"{loaded.prepared.spec.alias} {loaded.quant}, {len(requests)} prompts, {tokens} tokens, {places} places")
     least = min(seconds["one by one"])
     for name, spent in seconds.items():

@@ -6,8 +6,9 @@ Edit-ref prompts are answered by the model itself here: a forced reply would alw
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lacli.bench.divergence import Divergence, explain
 from lacli.bench.measure import Progress
 from lacli.bench.modes import COMPARED, PLAIN, SAMPLED_PLAIN, Mode, Warmth, plain_of, poisoned
 from lacli.bench.runner import Bench, Task
@@ -27,6 +28,8 @@ class Difference:
     expected: tuple[int, ...]
     """A few ids from there on, as plain decoding gives them."""
     found: tuple[int, ...]
+    explained: Divergence | None = None
+    """What decided it, where that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,17 @@ class Comparison:
     differences: tuple[Difference, ...]
 
 
-def compare(bench: Bench, cases: Sequence[Case], progress: Progress, modes: Sequence[Mode] = COMPARED) -> Comparison:
-    """Every mode on every case; the pools hold plain replies of the same suite, or segments that go on wrongly."""
+def compare(
+    bench: Bench,
+    cases: Sequence[Case],
+    progress: Progress,
+    modes: Sequence[Mode] = COMPARED,
+    explained: bool = False,
+) -> Comparison:
+    """Every mode on every case; the pools hold plain replies of the same suite, or segments that go on wrongly.
+
+    explained: say of each difference what decided it, which takes the text twice more.
+    """
     tasks = [bench.task(case) for case in cases]
     replies: dict[tuple[str, str], dict[str, tuple[int, ...]]] = {}
     for number, task in enumerate(tasks, start=1):
@@ -61,8 +73,14 @@ def compare(bench: Bench, cases: Sequence[Case], progress: Progress, modes: Sequ
             found = bench.play(task, mode, cached, Warmth(segments), stop_loops=False).token_ids
             texts, tokens = texts + 1, tokens + len(found)
             difference = _difference(task, mode, known[task.case.name], found)
-            if difference is not None:
-                differences.append(difference)
+            if difference is None:
+                continue
+            if explained:
+                cached.begin((0,))
+                why = explain(bench.runner, task.prompt, known[task.case.name], difference.found, difference.position)
+                bench.runner.truncate(0)
+                difference = replace(difference, explained=why)
+            differences.append(difference)
     return Comparison(len(tasks), texts, tokens, tuple(differences))
 
 

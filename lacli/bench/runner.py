@@ -201,6 +201,7 @@ class Bench(Player):
         self._loaded = loaded
         self._forced = forced
         self._points = None if rows else loaded.controller.cost.points
+        self._buckets = loaded.controller.cost.buckets
         self.primer, self.ngrams = loaded.primer, loaded.ngrams
 
     @property
@@ -247,4 +248,4 @@ class Bench(Player):
 
     def cost(self) -> CostCurve:
         """See `Player.cost`."""
-        return CostCurve(self._points) if self._points else CostCurve.flat()
+        return CostCurve(self._points, buckets=self._buckets) if self._points else CostCurve.flat()

@@ -16,7 +16,7 @@ from lacli.configuration.remotes import is_remote
 _ALLOWED = frozenset(
     (
         *("max-tokens", "temperature", "top-p", "top-k", "seed", "stop", "repetition-penalty", "ctx", "truncate"),
-        *("quant", "device", "threads", "window", "ngram", "guesses", "lookahead", "timeout"),
+        *("quant", "device", "threads", "window", "ngram", "guesses", "lookahead", "strict", "timeout"),
         *("scope", "max-lines", "prefix-lines", "suffix-lines", "read-ms", "language", "no-context"),
     )
 )

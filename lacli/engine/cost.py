@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from lacli.models.base import Rows, Runner
+from lacli.models.base import BucketedRunner, Rows, Runner
 
 MEASURED_ROWS = (1, 2, 4, 8, 16, 32, 64)
 _ROUNDS = 8  # of a quick model: its forwards are shorter than what other processes take at a time
@@ -22,8 +22,12 @@ _SHAPE_LEARNING = 0.02  # a step is noisy, a reply has a hundred
 class CostCurve:
     """Piecewise linear through measured points, extended by its last slope."""
 
-    def __init__(self, points: Mapping[int, float], *, learning: bool = True) -> None:
-        """points: rows -> milliseconds, at least two. A curve that is not `learning` stays as given."""
+    def __init__(self, points: Mapping[int, float], *, learning: bool = True, buckets: Sequence[int] = ()) -> None:
+        """points: rows -> milliseconds, at least two. A curve that is not `learning` stays as given.
+
+        buckets: the row counts that forwards are filled up to, ascending; a step costs what its bucket does.
+        """
+        self.buckets = tuple(buckets)
         self._rows = sorted(points)
         self._ms = [float(points[rows]) for rows in self._rows]
         self._learning = learning
@@ -53,8 +57,13 @@ class CostCurve:
         """
         return ms * self(1) / self(rows) if self._learning else None
 
+    def _filled(self, rows: float) -> float:
+        """The rows that are really run."""
+        return next((bucket for bucket in self.buckets if bucket >= rows), rows)
+
     def __call__(self, rows: float) -> float:
         """Milliseconds of a forward of so many rows."""
+        rows = self._filled(rows)
         right = min(max(bisect_right(self._rows, rows), 1), len(self._rows) - 1)
         low, high = self._rows[right - 1], self._rows[right]
         slope = (self._ms[right] - self._ms[right - 1]) / (high - low)
@@ -64,6 +73,8 @@ class CostCurve:
         """Milliseconds of a further row where it is cheapest, between steps of `low` and `high` rows."""
         if high <= low:
             return 0.0
+        if self.buckets and any(self._filled(rows) == self._filled(rows + 1) for rows in range(low, high)):
+            return 0.0  # a row that fills up a bucket
         between = [(rows, self(rows)) for rows in (low, *(rows for rows in self._rows if low < rows < high), high)]
         return min((after - before) / (right - left) for (left, before), (right, after) in pairwise(between))
 
@@ -75,6 +86,7 @@ class CostCurve:
         """
         if not self._learning:
             return
+        rows = int(self._filled(rows))
         expected = self._speed * self(rows)
         ratio = min(max(ms / expected, 0.5), 2.0) if expected > 0 else 1.0
         self._learned += 1
@@ -95,6 +107,7 @@ def measure(
 ) -> tuple[CostCurve, bool]:
     """Time forwards of each size behind a short past; leaves the cache empty.
 
+    A runner of few shapes has each of them made ready first, which takes longer than a forward and does not count.
     Goes through the sizes again and again until the budget is used up; a slow model is measured at the small sizes
     only, and the curve goes on with their slope. The least time counts: what other processes take is not the step's.
     Returns the curve, and whether every point can be relied on: a curve measured on a busy machine serves for now and
@@ -103,6 +116,9 @@ def measure(
     runner.truncate(0)
     runner.prefill([index % runner.vocab_size for index in range(min(past, runner.context_size // 2))])
     sizes = [count for count in rows if count <= runner.context_size // 4 or count <= 2]
+    buckets = runner.row_buckets if isinstance(runner, BucketedRunner) else ()
+    for count in buckets:
+        _timed(runner, count)
     taken: dict[int, list[tuple[float, float]]] = {}
     _timed(runner, 2)  # the first forward warms up
     deadline = time.perf_counter() + budget_s
@@ -118,7 +134,8 @@ def measure(
             taken.setdefault(count, []).append(_timed(runner, count))
             expected = 2 * taken[count][-1][0]  # twice the rows never cost more
     runner.truncate(0)
-    return CostCurve({count: min(times)[0] for count, times in taken.items()}), all(map(_steady, taken.values()))
+    curve = CostCurve({count: min(times)[0] for count, times in taken.items()}, buckets=buckets)
+    return curve, all(map(_steady, taken.values()))
 
 
 def _steady(times: Sequence[tuple[float, float]]) -> bool:

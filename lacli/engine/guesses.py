@@ -10,7 +10,7 @@ from lacli.engine import tree
 from lacli.engine.controller import Controller, Plan
 from lacli.engine.sequence import CachedSequence, common
 from lacli.engine.window import LookaheadWindow
-from lacli.models.base import Rows, Scores
+from lacli.models.base import BucketedRunner, Rows, Scores
 
 
 class Guesses:
@@ -23,7 +23,10 @@ class Guesses:
         self._active = active
         self._vocab_size = cached.runner.vocab_size
         self._controller = controller
-        self._window = LookaheadWindow(limits.columns, limits.ngram, prompt) if active and limits.columns > 0 else None
+        runner = cached.runner
+        self._chain = isinstance(runner, BucketedRunner) and runner.chains_only
+        opens = active and limits.columns > 0 and not self._chain  # its rows hang beside the chain
+        self._window = LookaheadWindow(limits.columns, limits.ngram, prompt) if opens else None
         window = (self._window.source,) if self._window is not None else ()
         self._draft_sources: tuple[DraftSource, ...] = (*given.drafts, *window)
         self._follower = given.follower
@@ -66,6 +69,7 @@ class Guesses:
             plan.rows,
             controller.least(already),
             lambda chances: controller.buy(chances, already),
+            chain=self._chain,
         )
         self._verified = len(built)
         self._expected = {}

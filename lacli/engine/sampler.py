@@ -91,6 +91,8 @@ class Sampler:
             and not self._penalises
         ):
             token_id: int = scores.top_ids.item(row, 0)
+        elif scores.on_device and self._draws_from_nucleus:
+            token_id = self._drawn_there(scores, row)
         else:
             logits: _Floats = scores.row(row)
             token_id = self._chosen(logits) if first is None else self._begun(logits, first)
@@ -102,6 +104,20 @@ class Sampler:
             self._seen.add(token_id)
             self._seen_ids = np.append(self._seen_ids, token_id)
         return token_id
+
+    @property
+    def _draws_from_nucleus(self) -> bool:
+        """Whether a small part of a row decides, and nothing else of it is asked for."""
+        options = self._options
+        plain = self._first_token is None and not self._keeps_log_probabilities and not self._penalises
+        return plain and options.temperature > 0.0 and options.top_p < 1.0 and options.top_k == 0
+
+    def _drawn_there(self, scores: Scores, row: int) -> int:
+        """`_sampled` where the vocabulary need not be copied: the device leaves out what no nucleus can have."""
+        vocabulary, top_p = scores.logits.shape[-1], self._options.top_p
+        ids, weights, total = scores.weights(row, self._options.temperature, _least_share(top_p, vocabulary))
+        nucleus = _nucleus(weights, top_p, total, vocabulary)
+        return int(ids[nucleus][self._place(weights[nucleus])])
 
     def _begun(self, logits: _Floats, first_token: FirstToken) -> int:
         likeliest = int(logits.argmax())
@@ -135,13 +151,16 @@ class Sampler:
             weights /= options.temperature
             np.exp(weights, out=weights)
         if options.top_p < 1.0:
-            nucleus = _nucleus(weights, options.top_p)
+            nucleus = _nucleus(weights, options.top_p, float(weights.sum()), len(weights))
             allowed, weights = nucleus if allowed is None else allowed[nucleus], weights[nucleus]
+        place = self._place(weights)
+        return place if allowed is None else int(allowed[place])
+
+    def _place(self, weights: _Floats) -> int:
+        """One draw among these weights."""
         cumulative = weights.cumsum()
         place = int(cumulative.searchsorted(self._random.random() * cumulative[-1], side="right"))
-        if place == len(weights):  # rounding at the upper end
-            place = int(np.flatnonzero(weights)[-1])
-        return place if allowed is None else int(allowed[place])
+        return place if place < len(weights) else int(np.flatnonzero(weights)[-1])  # rounding at the upper end
 
 
 def _ranked(logits: _Floats, first_token: FirstToken, blank: Callable[[int], bool]) -> int:
@@ -166,14 +185,18 @@ def _log_probability(logits: _Floats, token_id: int) -> float:
     return float(logits[token_id]) - float(best) - math.log(float(weights.sum()))
 
 
-def _nucleus(weights: _Floats, top_p: float) -> NDArray[np.intp]:
-    """Indices of the smallest set of largest weights whose share reaches `top_p`, with all ties of the last one.
+def _least_share(top_p: float, vocabulary: int) -> float:
+    """What is below this share is, all together, less than half of what a nucleus may leave out."""
+    return 0.5 * (1.0 - top_p) / vocabulary
 
-    Avoids a full sort: a flat distribution has a nucleus of thousands.
+
+def _nucleus(weights: _Floats, top_p: float, total: float, vocabulary: int) -> NDArray[np.intp]:
+    """Places of the smallest set of greatest weights that has the share p of all; ties with the last of it stay, too.
+
+    total: the sum over the whole vocabulary, of which `weights` may be the likelier part. Never sorts much: a flat
+    distribution has a nucleus of thousands.
     """
-    total = weights.sum()
-    # All weights below this bound together are less than half of what a nucleus may leave out.
-    likely = np.flatnonzero(weights >= 0.5 * (1.0 - top_p) * total / len(weights))
+    likely = np.flatnonzero(weights >= _least_share(top_p, vocabulary) * total)
     weights = weights[likely]
     # Sum by bins, and sort only the bin in which the sum reaches p. The leading bits of positive float64 values order
     # like the values, so they serve as bin numbers.

@@ -100,12 +100,13 @@ def build(
     most: int,
     least: float,
     buy: Callable[[Sequence[float]], int],
+    chain: bool = False,
 ) -> Tree:
     """The best rows of all that is offered, likeliest prefix first, chains and followers grown into one tree.
 
     context: its last token is the root; depth: most tokens below the root; most: rows the tree may have below the
     root; least: chance below which no row can be worth its price; buy: given the chances in descending order, how many
-    of these rows are worth it.
+    of these rows are worth it; chain: no row has siblings, so the likeliest token at each depth is taken.
     """
     tree = Tree(context[-1])
     if most <= 0 or depth <= 0:
@@ -138,6 +139,8 @@ def build(
     while ahead and len(picked) < most:
         negative, _, token_id, tail, child, parent_rank, level, source = heapq.heappop(ahead)
         picked.append((-negative, token_id, parent_rank, source))
+        if chain:
+            ahead.clear()
         if level < depth:
             push(child, (*tail, token_id)[-TAIL:], -negative, len(picked), level + 1)
     worth = buy([chance for chance, *_ in picked])

@@ -1,8 +1,9 @@
 """What the engine sees of models: `Rows` in, `Scores` out. Imports nothing heavy at run time.
 
-Implementations are in `runners`: `native.NativeRunner`, which is a `SharingRunner`, `fused.FusedRunner` and
-`generic.GenericRunner`; the test double is `TableRunner` in `tests/fakes.py`. An implementation must never look at the
-sampler, the drafts or the pool, and a failed forward must leave `length` as it was.
+Implementations are in `runners`: `native.NativeRunner`, which is a `SharingRunner`, `fused.FusedRunner`,
+`fused.device.DeviceRunner`, which is a `BucketedRunner`, and `generic.GenericRunner`; the test double is `TableRunner`
+in `tests/fakes.py`. An implementation must never look at the sampler, the drafts or the pool, and a failed forward must
+leave `length` as it was.
 """
 
 from __future__ import annotations
@@ -38,6 +39,23 @@ class Scores:
 
     def __len__(self) -> int:
         return len(self.top_ids)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the logits lie where reading a row of them is a copy of the whole vocabulary."""
+        return bool(getattr(self.logits, "is_cuda", False))
+
+    def weights(self, index: int, temperature: float, share: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """For drawing from one row, computed where its logits lie; they must be torch's.
+
+        Of the tokens with at least `share` of all weight: their ids, ascending, and float64 weights
+        exp((logit - best) / temperature); and the sum of the weights of all tokens.
+        """
+        logits: Any = self.logits[index]
+        weights = ((logits.double() - logits.max()) / temperature).exp()
+        total = weights.sum()
+        ids = (weights >= share * total).nonzero().flatten()
+        return ids.cpu().numpy(), weights[ids].cpu().numpy(), float(total)
 
     def row(self, index: int) -> np.ndarray:
         """The logits of one row [vocab], on the CPU."""
@@ -113,6 +131,16 @@ class Runner(Protocol):
     def truncate(self, length: int) -> None:
         """Forget all positions from `length` on."""
         ...
+
+
+@runtime_checkable
+class BucketedRunner(Runner, Protocol):
+    """A runner whose forwards come in a few shapes, filled up where rows are missing."""
+
+    row_buckets: tuple[int, ...]
+    """Rows of those shapes, ascending: a step costs what the smallest one that holds it does. None has more rows."""
+    chains_only: bool
+    """Whether rows keep their bits only in chains, each row below the one before it."""
 
 
 @runtime_checkable

@@ -80,7 +80,7 @@ def test_exact_says_how_much_was_compared_and_fails_on_a_difference(
 ) -> None:
     difference = Difference("edit", "inventory-rename", "warm-replay", 17, (1, 2), (3, 4))
     results = iter([Comparison(2, 22, 1408, ()), Comparison(2, 22, 1408, (difference,))])
-    monkeypatch.setattr("lacli.bench.exact.compare", lambda *arguments: next(results))
+    monkeypatch.setattr("lacli.bench.exact.compare", lambda *arguments, explained: next(results))
     monkeypatch.setattr("lacli.assistant.loading.load", lambda settings, report: loaded_table())
     assert main(["bench", "--suite", "edit", "--exact"]) == 0
     assert "22 of 22 texts (1,408 tokens, 2 prompts) equal" in capsys.readouterr().out
@@ -90,8 +90,13 @@ def test_exact_says_how_much_was_compared_and_fails_on_a_difference(
     assert "21 of 22 texts" in shown
 
 
+def test_explaining_is_for_exact(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--suite", "edit", "--explain-divergence"]) == 2
+    assert "--explain-divergence explains what --exact finds" in capsys.readouterr().err
+
+
 def test_one_prompt_is_no_prompts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("lacli.bench.exact.compare", lambda *arguments: Comparison(1, 2, 9, ()))
+    monkeypatch.setattr("lacli.bench.exact.compare", lambda *arguments, explained: Comparison(1, 2, 9, ()))
     monkeypatch.setattr("lacli.assistant.loading.load", lambda settings, report: loaded_table())
     main(["bench", "--suite", "edit", "--exact"])
     assert "(9 tokens, 1 prompt)" in capsys.readouterr().out

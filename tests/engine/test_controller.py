@@ -76,6 +76,15 @@ class TestPlanning:
         assert controller(CostCurve.flat()).plan(5, 0).depth == 5
         assert controller(CostCurve.flat(), max_rows=8).plan(500, 0).depth == 7
 
+    def test_the_window_is_bought_where_its_rows_fill_up_a_cheap_shape(self) -> None:
+        """A GPU: 15 further rows for 15 % more time; on a CPU they are four times as much."""
+        points = {1: 10.0, 2: 10.0, 4: 10.2, 8: 10.6, 16: 11.5, 32: 13.0, 64: 16.0}
+        gpu = CostCurve(points, learning=False, buckets=tuple(points))
+        assert controller(gpu).plan(50, 14).window
+        assert not controller(CPU).plan(50, 14).window
+        # Drafts as likely as these leave its rows no room.
+        assert controller(gpu).buy([0.9] * 63, already=1) == 63
+
     def test_the_window_takes_its_rows_from_the_drafts(self) -> None:
         assert controller(CostCurve.flat(), max_rows=32).plan(50, 14) == Plan(17, 31, window=True)
         assert controller(CostCurve.flat(), max_rows=32, guesses=0).plan(50, 14) == Plan(0, 31, window=True)

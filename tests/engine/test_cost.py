@@ -27,6 +27,9 @@ def run(curve: CostCurve, steps: int, true_ms: Callable[[int], float], seed: int
         curve.learn(rows, true_ms(rows) * generator.uniform(0.97, 1.06))
 
 
+STEPPED = {1: 10.0, 2: 10.0, 4: 10.5, 8: 11.0, 16: 13.0}
+
+
 class TestCurve:
     def test_goes_through_its_points_and_straight_between_and_beyond(self) -> None:
         curve = CostCurve(POINTS)
@@ -45,6 +48,55 @@ class TestCurve:
         curve = CostCurve.flat()
         run(curve, 50, lambda rows: 10.0 * rows)
         assert {curve(rows) for rows in (1, 2, 50)} == {1.0}
+
+
+class TestBuckets:
+    """A runner that fills steps up to a few shapes: CUDA graphs."""
+
+    def test_a_step_costs_what_its_bucket_does(self) -> None:
+        curve = CostCurve(STEPPED, buckets=(1, 2, 4, 8, 16))
+        assert [curve(rows) for rows in (3, 5, 7, 8, 9, 16)] == [10.5, 11.0, 11.0, 11.0, 13.0, 13.0]
+        assert {CostCurve(STEPPED, buckets=(16,))(rows) for rows in (1, 5, 16)} == {13.0}
+
+    def test_a_row_that_fills_up_a_bucket_is_free(self) -> None:
+        assert CostCurve(STEPPED, buckets=(1, 2, 4, 8, 16)).least_slope(1, 16) == 0.0
+        assert CostCurve(STEPPED, buckets=(1, 2, 4)).least_slope(1, 2) == 0.0  # as measured
+        assert CostCurve({1: 10.0, 2: 12.0}, buckets=(1, 2)).least_slope(1, 2) == 2.0
+
+    def test_what_a_step_teaches_is_about_its_bucket(self) -> None:
+        curve = CostCurve(STEPPED, buckets=(1, 2, 4, 8, 16))
+        for _ in range(400):
+            curve.learn(9, 26.0)
+            curve.learn(1, 10.0)
+        assert curve(16) == pytest.approx(26.0, rel=0.1)
+        assert curve(8) == pytest.approx(11.0, rel=0.1)
+
+    def test_every_shape_is_made_ready_before_any_is_timed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The first forward of a shape captures a graph; a budget of nothing would know no other."""
+        runner = Bucketed(lambda context: 1)
+        monkeypatch.setattr(
+            "lacli.engine.cost._timed", lambda runner, count: (runner.forward(chain(count)) and runner.ms, 0.0)
+        )
+        curve, _ = measure(runner, budget_s=0.0)
+        assert curve.buckets == Bucketed.row_buckets
+        assert {curve(rows) for rows in (1, 2)} == {1.0}
+
+
+class Bucketed(TableRunner):
+    """The first forward of each shape takes a thousand times as long."""
+
+    row_buckets = (1, 2, 4, 8, 16, 32, 64)
+    chains_only = False
+
+    def forward(self, rows: Rows) -> Scores:
+        seen = self.__dict__.setdefault("seen", set())
+        self.ms = 1.0 if len(rows.token_ids) in seen else 1000.0
+        seen.add(len(rows.token_ids))
+        return super().forward(rows)
+
+
+def chain(count: int) -> Rows:
+    return Rows((0,) * count, tuple(range(-1, count - 1)), (0,))
 
 
 class TestLearning:

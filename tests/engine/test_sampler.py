@@ -17,7 +17,7 @@ from lacli.engine.accept import accept
 from lacli.engine.controller import Limits
 from lacli.engine.sampler import FirstToken, Sampler, SamplingOptions
 from lacli.errors import LacliError
-from lacli.models.base import Rows
+from lacli.models.base import Rows, Scores
 from lacli.models.runners.scores import scores_of
 from tests.engine.replies import PLAIN, reply
 from tests.exact.sources import LiarSource, OracleSource
@@ -35,6 +35,43 @@ def draws(options: SamplingOptions, logits: Sequence[float], count: int = 400) -
 
 def drawn(sampler: Sampler, *logits: float) -> int:
     return sampler.draw(scores_of(torch.tensor([logits])), 0)
+
+
+class TestOnADevice:
+    """Logits that are not copied as a whole: the same draws."""
+
+    @pytest.mark.parametrize("top_p", [0.05, 0.5, 0.95, 0.9999])
+    @pytest.mark.parametrize("temperature", [0.01, 0.7, 3.0, 1e-300])
+    @pytest.mark.parametrize("spread", [0.0, 1.0, 8.0])
+    def test_a_nucleus_is_drawn_from_as_on_the_cpu(
+        self, top_p: float, temperature: float, spread: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        generator = torch.Generator().manual_seed(3)
+        scores = scores_of((torch.randn(2, 3000, generator=generator) * spread).round(decimals=2))
+        options = SamplingOptions(temperature=temperature, top_p=top_p, seed=5)
+        here, there = Sampler(options), Sampler(options)
+        expected = [here.draw(scores, 1) for _ in range(60)]
+        monkeypatch.setattr(Scores, "on_device", True)
+        monkeypatch.setattr(Scores, "row", lambda self, index: pytest.fail("the whole row is copied"))
+        assert [there.draw(scores, 1) for _ in range(60)] == expected
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            SamplingOptions(temperature=0.7, top_k=5, top_p=0.9, seed=1),
+            SamplingOptions(temperature=0.7, seed=1),
+            SamplingOptions(temperature=0.7, top_p=0.9, repetition_penalty=1.3, seed=1),
+            SamplingOptions(repetition_penalty=1.3),
+        ],
+    )
+    def test_what_else_a_row_is_asked_for_takes_all_of_it(
+        self, options: SamplingOptions, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        scores = scores_of(torch.randn(1, 300, generator=torch.Generator().manual_seed(3)))
+        here, there = Sampler(options, [1, 2]), Sampler(options, [1, 2])
+        expected = [here.draw(scores, 0) for _ in range(20)]
+        monkeypatch.setattr(Scores, "on_device", True)
+        assert [there.draw(scores, 0) for _ in range(20)] == expected
 
 
 def moody(context: Sequence[int]) -> list[float]:

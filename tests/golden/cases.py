@@ -245,7 +245,9 @@ CASES = (
     Case("completion/unknown", ["completion", "csh"], code=2),
     Case("doctor/offline", ["doctor"], setups=(world.computer,), code=1),
     Case("doctor/json", ["doctor", "--json"], "json", setups=(world.computer,), code=1),
-    Case("bench/exact", ["bench", "--suite", "edit", "--exact"], setups=(world.measured,), code=1),
+    Case(
+        "bench/exact", ["bench", "--suite", "edit", "--exact", "--explain-divergence"], setups=(world.measured,), code=1
+    ),
     Case("bench/sessions", ["bench", "--suite", "sessions", "--limit", "1"], setups=(world.played,)),
     Case("bench/out-of-range", ["bench", "--limit", "0"], code=2),
 )

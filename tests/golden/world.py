@@ -306,11 +306,14 @@ def pool(world: World) -> None:
 
 def measured(world: World) -> None:
     """A bench that has compared all texts."""
+    from lacli.bench.divergence import Divergence
     from lacli.bench.exact import Comparison, Difference
     from tests.bench.fakes import loaded_table
 
-    difference = Difference("edit", "inventory-rename", "warm-replay", 17, (1, 2), (3, 4))
-    world.patch.setattr("lacli.bench.exact.compare", lambda *arguments: Comparison(2, 22, 1408, (difference,)))
+    why = Divergence(1, 3, 0.0021, -0.0008, 0.0034)
+    difference = Difference("edit", "inventory-rename", "warm-replay", 17, (1, 2), (3, 4), why)
+    found = Comparison(2, 22, 1408, (difference,))
+    world.patch.setattr("lacli.bench.exact.compare", lambda *arguments, explained: found)
     world.patch.setattr("lacli.assistant.loading.load", lambda settings, report: loaded_table())
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 _OPTIONS = (
-    *("model", "max_tokens", "quant", "device", "threads", "window", "ngram", "guesses"),
+    *("model", "max_tokens", "quant", "device", "threads", "window", "ngram", "guesses", "strict"),
     *("json", "quiet", "verbose"),
 )
 _MOST_ROWS = 64  # the most for which a step is known to be exact by row
@@ -57,6 +57,9 @@ def bench(
     replay: Annotated[
         bool, typer.Option("--replay", help="Decode recorded replies again, without the model: seconds, once recorded.")
     ] = False,
+    explain_divergence: Annotated[
+        bool, typer.Option("--explain-divergence", help="With --exact: by what margin of logits two texts part.")
+    ] = False,
     rows: Annotated[int | None, typer.Option(help="Allow this many rows a step as if they cost nothing.")] = None,
     limit: Annotated[int | None, typer.Option(help="Take only the first prompts of each suite.")] = None,
     *,
@@ -71,6 +74,8 @@ def bench(
     _check(environment.shown_names(context)["max_tokens"], common.max_tokens, 1, 2**20)
     if exact and replay:
         raise UsageError("--exact compares what the model says, --replay does not run it", "leave one of them out")
+    if explain_divergence and not exact:
+        raise UsageError("--explain-divergence explains what --exact finds", "give both")
     if suite == "sessions":
         if exact or replay:
             raise UsageError("--suite sessions is always played by the model", "leave --exact or --replay out")
@@ -81,7 +86,7 @@ def bench(
     cases = load_suites(suite, limit)
     loaded = _load(common)
     if exact:
-        _compare(loaded, cases, common, rows)
+        _compare(loaded, cases, common, rows, explain_divergence)
     elif replay:
         _replay(loaded, cases, common, rows)
     else:
@@ -111,12 +116,15 @@ def _progress(text: str) -> None:
         diagnostics.note(text)
 
 
-def _compare(loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int | None) -> None:
+def _compare(
+    loaded: Loaded, cases: tuple[Case, ...], common: Common, rows: int | None, explain_divergence: bool
+) -> None:
     from lacli.bench.exact import compare
     from lacli.bench.machine import machine, machine_line
     from lacli.bench.runner import Bench
 
-    result = compare(Bench(loaded, common.max_tokens, rows, forced=False), cases, _progress)
+    bench = Bench(loaded, common.max_tokens, rows, forced=False)
+    result = compare(bench, cases, _progress, explained=explain_divergence)
     diagnostics.erase_status()
     facts = machine()
     if common.json:
@@ -134,6 +142,7 @@ def _differences(result: Comparison) -> list[str]:
     lines = [
         f"DIFFERENT: {found.suite} {found.prompt}, {found.mode}, token {found.position}: "
         f"plain {list(found.expected)}, found {list(found.found)}"
+        + (f"\n  {found.explained.sentence()}" if found.explained is not None else "")
         for found in result.differences
     ]
     equal = result.texts - len(result.differences)

@@ -200,6 +200,10 @@ class Common:
     lookahead: Annotated[
         bool, _option("--lookahead/--no-lookahead", help="Guess ahead; the text is the same either way.")
     ] = True
+    strict: Annotated[
+        bool,
+        _option("--strict", help="On CUDA: exact to the bit, by slower steps that all have one shape."),
+    ] = False
     pool: Annotated[bool, _option("--pool/--no-pool", help="Read and extend the project's pool on disk.")] = True
     no_learn: Annotated[bool, _option("--no-learn", help="Read the pool, add nothing to it.")] = False
     timeout: Annotated[
@@ -265,6 +269,7 @@ class Common:
             device=self.device,
             threads=self.threads,
             lookahead=self.lookahead,
+            strict=self.strict,
             pool=self.pool,
             learn=not self.no_learn,
             keep_prompts=not self.no_log,

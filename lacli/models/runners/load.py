@@ -1,5 +1,5 @@
-"""Loads a prepared model into a runner: our C step if it fits the model and is built, else the same in PyTorch, else
-transformers. Reads weights from safetensors only.
+"""Loads a prepared model into a runner: on a CPU our C step if it fits the model and is built, else the same in
+PyTorch; on CUDA our forward for devices; transformers for all else. Reads weights from safetensors only.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from lacli.errors import LacliError, ModelUnavailable, OutOfMemory, UsageError
 from lacli.kernels.library import library
 from lacli.models.base import Quant, Runner
+from lacli.models.registry.choice import ON_CUDA
 from lacli.models.registry.limits import cores, processors
 from lacli.models.runners.blame import is_own_bug
 from lacli.models.runners.fused.config import AGAIN, FusedConfig
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from lacli.models.prepare.prepare import PreparedModel
 
 Device = Literal["cpu", "cuda"]
+ON_DEVICE = "cuda"
+"""What PyTorch calls it; tests put a CPU in its place."""
 _UNREADABLE = (TypeError, ValueError, KeyError, AttributeError, IndexError, ArithmeticError)
 """What values of a wrong type, or out of range, raise where they are read."""
 
@@ -68,9 +71,11 @@ def load_runner(
     device: Device = "cpu",
     threads: int | None = None,
     context: int | None = None,
+    strict: bool = False,
 ) -> Runner:
     """Load the weights of `prepared` for `quant` and return a runner with an empty cache.
 
+    strict: on CUDA, every forward in one shape (`BucketedRunner.chains_only`); on a CPU nothing depends on shapes.
     Raises LacliError subclasses: files missing or damaged, out of memory, kernels that fail their self-test.
     """
     # More threads than processors wait for each other at every phase: ten times slower, and never faster.
@@ -93,6 +98,10 @@ def load_runner(
 
                 return load_fused(tensors, config, quant)
         _let_torch_use(count)
+        if device == "cuda":
+            runner = _on_device(prepared, quant, context, strict)
+            if runner is not None:
+                return runner
         from lacli.models.runners.generic.runner import load_generic
 
         return load_generic(prepared, quant=quant, device=device, context=context)
@@ -107,6 +116,22 @@ def _own_config(prepared: PreparedModel, quant: Quant, device: Device, context: 
     except _UNREADABLE as error:
         raise _no_model(prepared.folder, error) from error
     return config if device == "cpu" and quant in ("int4", "int8", "none") else None
+
+
+def _on_device(prepared: PreparedModel, quant: Quant, context: int | None, strict: bool) -> Runner | None:
+    """Our own forward on CUDA; None for models and weights it is not for."""
+    from lacli.models.runners.fused.device.config import DeviceConfig
+
+    config = DeviceConfig.read(prepared.config, context)
+    if config is None or not prepared.float_files:
+        return None
+    import torch
+
+    from lacli.models.runners.fused.device.load import load_device
+
+    return load_device(
+        Tensors(prepared.float_files), config, ON_CUDA.get(quant, quant), torch.device(ON_DEVICE), strict=strict
+    )
 
 
 def _let_torch_use(threads: int) -> None:

@@ -6,6 +6,7 @@ The generic runner uses transformers' own (`generic.rope`).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,22 @@ _WHOLE_VECTORS = 64
 
 
 def inverse_frequencies(config: FusedConfig) -> NDArray[np.float32]:
-    """Rotary frequencies, float32 [head_dim / 2], for rope types default, linear and llama3, as in transformers.
+    """Rotary frequencies of a model of the Llama shape, float32 [head_dim / 2]."""
+    return frequencies(config.rope, config.head_dim)
 
-    The power is taken in float64 and rounded once: libraries' float32 powers differ in the last bit from each other.
+
+def powers_of(theta: float, width: int) -> NDArray[np.float32]:
+    """theta ^ (2i / width), float32 [width / 2].
+
+    Taken in float64 and rounded once: libraries' float32 powers differ in the last bit from each other.
     """
-    rope = config.rope
-    exponents = (np.arange(0, config.head_dim, 2) / np.float32(config.head_dim)).astype(np.float32)
-    powers = (np.float64(rope["rope_theta"]) ** exponents.astype(np.float64)).astype(np.float32)
-    inverse = np.float32(1.0) / powers
+    exponents = (np.arange(0, width, 2) / np.float32(width)).astype(np.float32)
+    return (np.float64(theta) ** exponents.astype(np.float64)).astype(np.float32)
+
+
+def frequencies(rope: dict[str, Any], width: int) -> NDArray[np.float32]:
+    """Frequencies for rope types default, linear and llama3 as in transformers, float32 [width / 2]."""
+    inverse = np.float32(1.0) / powers_of(rope["rope_theta"], width)
     if rope["rope_type"] == "linear":
         return inverse / np.float32(rope["factor"])
     if rope["rope_type"] == "llama3":

@@ -1,7 +1,7 @@
 """What a forward of the Llama shape needs to know of a model: read from config.json, refused where it does not fit.
 
-Families: llama, qwen2, qwen3, mistral. The fused and the native runner use the result; models for which it is None are
-left to the generic runner.
+Families: llama, qwen2, qwen3, mistral; `sized` also reads those that only the forward for devices knows
+(`device.config`). The row-exact and the native runner use the result; models for which it is None are left to others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ _DEFAULTS: dict[str, tuple[int | None, int | None, int | None]] = {
     "qwen2": (32, None, 4096),
     "qwen3": (32, 128, 4096),
     "mistral": (8, None, 4096),
+    "phi3": (None, None, None),
+    "gemma2": (4, 256, 4096),
+    "gemma3_text": (4, 256, 4096),
 }
+_LLAMA_SHAPE = ("llama", "qwen2", "qwen3", "mistral")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class FusedConfig:
         rope.setdefault("rope_theta", config.get("rope_theta", 10000.0))
         rope.setdefault("rope_type", rope.get("type", "default"))
         plain = (
-            family in _DEFAULTS
+            family in _LLAMA_SHAPE
             and config.get("hidden_act", "silu") == "silu"
             and rope["rope_type"] in _ROPE_TYPES
             and not any(isinstance(value, dict) for value in rope.values())
@@ -69,9 +73,13 @@ class FusedConfig:
             and "quantization_config" not in config
             and not (family == "mistral" and config.get("layer_types"))
         )
-        if not plain:
-            return None
-        kv_default, width_default, _ = _DEFAULTS[str(family)]
+        return FusedConfig.sized(config, rope, context_size) if plain else None
+
+    @staticmethod
+    def sized(config: dict[str, Any], rope: dict[str, Any], context_size: int | None) -> FusedConfig | None:
+        """The sizes of a model of a known family; None where heads cannot be rotated. Raises as `read`."""
+        family = str(config["model_type"])
+        kv_default, width_default, _ = _DEFAULTS[family]
         heads, hidden, layers = (
             _size(config, key) for key in ("num_attention_heads", "hidden_size", "num_hidden_layers")
         )
@@ -95,7 +103,7 @@ class FusedConfig:
             context_size=context,
             norm_eps=_number(config, "rms_norm_eps", 1e-6),
             rope=rope,
-            head_norms=family == "qwen3",
+            head_norms=family in ("qwen3", "gemma3_text"),
             windows=tuple(0 if window >= context else window for window in _windows(config, layers, context)),
         )
 
@@ -107,6 +115,8 @@ class FusedConfig:
             "k_proj": (keys, self.hidden),
             "v_proj": (keys, self.hidden),
             "o_proj": (self.hidden, query),
+            "qkv_proj": (query + 2 * keys, self.hidden),
+            "gate_up_proj": (2 * self.intermediate, self.hidden),
             "gate_proj": (self.intermediate, self.hidden),
             "up_proj": (self.intermediate, self.hidden),
             "down_proj": (self.hidden, self.intermediate),
@@ -129,18 +139,27 @@ def _windows(config: dict[str, Any], layers: int, context: int) -> list[int]:
     """The window of each layer, `context` where it sees everything."""
     family = str(config["model_type"])
     window = config.get("sliding_window", _DEFAULTS[family][2])
-    if family == "llama" or window is None or (family != "mistral" and not config.get("use_sliding_window", False)):
+    optional = family in ("qwen2", "qwen3")
+    if family == "llama" or window is None or (optional and not config.get("use_sliding_window", False)):
         return [context] * layers
     window = _size({"sliding_window": window}, "sliding_window")
-    if family == "mistral":
+    if family in ("mistral", "phi3"):
         return [window] * layers
+    return [window if slides else context for slides in sliding_layers(config, layers)]
+
+
+def sliding_layers(config: dict[str, Any], layers: int) -> list[bool]:
+    """Which layers slide where a model has both kinds: named one by one, or by its family's rule."""
     kinds = config.get("layer_types")
     if kinds is None:
-        first = config.get("max_window_layers", 28)
-        return [window if layer >= first else context for layer in range(layers)]
+        if config["model_type"] in ("qwen2", "qwen3"):
+            first = config.get("max_window_layers", 28)
+            return [layer >= first for layer in range(layers)]
+        every = 2 if config["model_type"] == "gemma2" else _size(config, "sliding_window_pattern", 6)
+        return [(layer + 1) % every != 0 for layer in range(layers)]
     if len(kinds) < layers:
         raise ModelUnavailable(f"config.json names the kind of {len(kinds)} layers of {layers}", AGAIN)
-    return [window if kind == "sliding_attention" else context for kind in kinds[:layers]]
+    return [kind == "sliding_attention" for kind in kinds[:layers]]
 
 
 def _number(config: dict[str, Any], key: str, default: float) -> float:

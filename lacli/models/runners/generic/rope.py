@@ -46,6 +46,13 @@ class RopeSwitch:
             return 0
         return self.limit + 1 if self.rebuilds else length
 
+    @property
+    def rebuilt_span(self) -> int:
+        """`span` for keys that stand beyond the switch, also while the sequence itself is still before it: the rows
+        of a step may cross it in the middle of a branch."""
+        assert self.limit is not None
+        return self.limit + 1
+
     def regime(self, length: int) -> int:
         """1 where a sequence of `length` tokens has keys of its own kind, else 0."""
         return int(self.rebuilds and self.limit is not None and length > self.limit)

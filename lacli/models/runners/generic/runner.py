@@ -181,7 +181,7 @@ class GenericRunner:
         past.settle()
         if regime and past.span == 0:
             past.truncate(0)
-            past.span = self._rope.prompt_span(self.length + 1)
+            past.span = self._rope.rebuilt_span
         while past.filled < self.length:
             self._extend(past, self._token_ids)
         return past

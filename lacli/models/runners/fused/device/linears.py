@@ -1,0 +1,287 @@
+"""Linears of the forward for devices: formats of weights, the ways to multiply by each, and which way is taken when.
+
+The only place that chooses. A format offers its ways; where there are several, `Tuner` times them at load for each
+shape and bucket of rows and the fastest is taken: what is slow on one card and fast on another (research/kernels.md
+§1.2) needs no table of cards. On a CPU every format has one way and nothing is timed. bitsandbytes and our Triton
+kernels are imported only where a format needs them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from lacli.errors import LacliError, UsageError
+from lacli.models.base import Quant
+from lacli.models.runners.fused.device.buckets import ROWS, bucket_of
+from lacli.models.runners.fused.device.tuned import Choices
+
+BUCKETS = (*ROWS, 512)
+"""Rows a choice is made for: those of steps, and the chunk of a prompt."""
+_BLOCK = 64
+"""Weights of an NF4 block."""
+
+
+class Linear(Protocol):
+    """y = x W^T + b."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x: [rows, in], in the dtype of the model -> [rows, out] in the same, or of a head in float32."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One kernel for a matrix."""
+
+    name: str
+    run: Linear
+    most_rows: int = 1 << 30
+    """Rows it can take."""
+
+
+class Chosen:
+    """A matrix, and the way it is multiplied by for each bucket of rows."""
+
+    def __init__(self, ways: Sequence[Way], choice: dict[int, int]) -> None:
+        self._runs = {bucket: ways[place].run for bucket, place in choice.items()}
+        self.names = {bucket: ways[place].name for bucket, place in choice.items()}
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """See `Linear`."""
+        return self._runs[bucket_of(len(x), BUCKETS)](x)
+
+
+Timer = Callable[[Linear, Tensor], float]
+
+
+class Tuner:
+    """Chooses among ways by time, until its own time is over; from then on the first way that fits is taken."""
+
+    def __init__(
+        self,
+        device: torch.device,
+        dtype: torch.dtype,
+        budget_s: float = 2.0,
+        timer: Timer | None = None,
+        known: Choices | None = None,
+    ) -> None:
+        """known: what was chosen before; a choice among the same ways is not made again."""
+        self._device, self._dtype = device, dtype
+        self._left_s = budget_s
+        self._timer = timer or _cuda_ms
+        self.choices: Choices = dict(known or {})
+        """Shape and ways -> bucket -> name of the way; matrices of one shape share a choice."""
+        self.complete = True
+        """Whether all was chosen by time: what was not is not worth keeping."""
+
+    def chosen(self, ways: Sequence[Way], rows: int, columns: int) -> Linear:
+        """The linear of a matrix [rows, columns]."""
+        if len(ways) == 1:
+            return ways[0].run
+        places = {way.name: place for place, way in enumerate(ways)}
+        key = f"{rows}x{columns} {self._dtype} {' | '.join(places)}"
+        choice = self.choices.get(key, {})
+        if set(choice) != set(map(str, BUCKETS)) or not set(choice.values()) <= set(places):
+            choice = {str(bucket): ways[self._best(ways, bucket, columns)].name for bucket in BUCKETS}
+            self.choices[key] = choice
+        return Chosen(ways, {bucket: places[choice[str(bucket)]] for bucket in BUCKETS})
+
+    def _best(self, ways: Sequence[Way], bucket: int, columns: int) -> int:
+        fitting = [place for place, way in enumerate(ways) if bucket <= way.most_rows]
+        if len(fitting) == 1:
+            return fitting[0]
+        if self._left_s <= 0:
+            self.complete = False
+            return fitting[0]
+        started = time.perf_counter()
+        x = torch.randn(bucket, columns, device=self._device).to(self._dtype)
+        times = {place: self._timer(ways[place].run, x) for place in fitting}
+        self._left_s -= time.perf_counter() - started
+        return min(times, key=lambda place: times[place])
+
+
+def _cuda_ms(linear: Linear, x: Tensor, repeats: int = 5) -> float:
+    """Least milliseconds of a call on the device; infinite where the kernel refuses the shape."""
+    try:
+        linear(x)
+    except (RuntimeError, ValueError):
+        return math.inf
+    least = math.inf
+    for _ in range(repeats):
+        before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        before.record()
+        linear(x)
+        after.record()
+        after.synchronize()
+        least = min(least, before.elapsed_time(after))
+    return least
+
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """Weights as they are."""
+
+    weight: Tensor
+    bias: Tensor | None = None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """See `Linear`."""
+        return nn.functional.linear(x, self.weight, self.bias)
+
+
+@dataclass(frozen=True, slots=True)
+class Unrounded:
+    """`Dense` without bias, its results in float32: logits rounded to bfloat16 are often equal when they are not."""
+
+    weight: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """See `Linear`."""
+        return torch.mm(x, self.weight.t(), out_dtype=torch.float32)
+
+
+def head_of(weight: Tensor) -> Linear:
+    """The output head of weights that are not quantised: unrounded where the device has such a product."""
+    if weight.dtype == torch.float32:
+        return Dense(weight)
+    with contextlib.suppress(RuntimeError, TypeError):
+        unrounded = Unrounded(weight)
+        unrounded(torch.zeros(1, weight.shape[1], dtype=weight.dtype, device=weight.device))
+        return unrounded
+    return Dense(weight)
+
+
+class Nf4:
+    """bitsandbytes' NF4 in blocks of 64, scales quantised, too."""
+
+    def __init__(self, packed: Tensor, state: Any, bias: Tensor | None) -> None:
+        """packed, state: as `bitsandbytes.functional.quantize_4bit` gives them, or a checkpoint holds them."""
+        self.packed, self.state, self.bias = packed, state, bias
+
+    @staticmethod
+    def of(weight: Tensor, bias: Tensor | None) -> Nf4:
+        """Quantise [rows, columns] on the device it lies on."""
+        from bitsandbytes.functional import quantize_4bit
+
+        packed, state = quantize_4bit(weight.contiguous(), blocksize=_BLOCK, quant_type="nf4", compress_statistics=True)
+        return Nf4(packed, state, bias)
+
+    @staticmethod
+    def joined(parts: Sequence[tuple[Tensor, Tensor, int]], code: Tensor, columns: int, bias: Tensor | None) -> Nf4:
+        """Matrices one below the other, from what a file holds of each: packed bytes, float32 scales, rows.
+
+        Their scales are no longer quantised: those of different matrices have different offsets. code: float32 [16].
+        Raises ValueError where blocks would reach over the end of a row.
+        """
+        from bitsandbytes.functional import QuantState
+
+        if columns % _BLOCK:
+            raise ValueError(f"rows of {columns} are no multiple of a block of {_BLOCK}")
+        packed = torch.cat([part.view(-1, 1) for part, _, _ in parts])
+        scales = torch.cat([part.view(-1) for _, part, _ in parts])
+        shape = torch.Size((sum(rows for _, _, rows in parts), columns))
+        state = QuantState(absmax=scales, shape=shape, code=code, blocksize=_BLOCK, quant_type="nf4")
+        return Nf4(packed, state, bias)
+
+    def ways(self) -> list[Way]:
+        """As bitsandbytes dispatches, then what it may pass by."""
+        found = [Way("bitsandbytes", self._dispatched)]
+        if self.packed.is_cuda:
+            found += _forced(self)
+            found += _triton(lambda weights: weights.from_bitsandbytes_nf4(self.packed, self.state), self.bias)
+        return found
+
+    def _dispatched(self, x: Tensor) -> Tensor:
+        from bitsandbytes import matmul_4bit  # type: ignore[attr-defined]  # not listed as exported
+
+        return matmul_4bit(x, self.packed, quant_state=self.state, bias=self.bias)
+
+
+def _forced(weight: Nf4) -> list[Way]:
+    """bitsandbytes' fused kernel for any number of rows: it is passed by where its authors' heuristic is careful."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from bitsandbytes.backends.cuda.ops import _gemm_4bit_kernel_impl as kernel
+
+        state, nested = weight.state, weight.state.state2
+        scales, more = state.absmax, {}
+        if nested is not None:
+            scales = nested.absmax
+            more = {"absmax_8bit": state.absmax, "absmax_code": nested.code, "absmax_offset": state.offset}
+
+        def run(x: Tensor) -> Tensor:
+            return kernel(
+                x, weight.packed, state.shape, scales, state.blocksize, state.quant_type, bias=weight.bias, **more
+            )
+
+        return [Way("bitsandbytes fused", run, ROWS[-1])]
+    return []
+
+
+class Int8:
+    """bitsandbytes' LLM.int8 without outliers: a scale per output row, activations with one per row."""
+
+    def __init__(self, packed: Tensor, scales: Tensor, bias: Tensor | None) -> None:
+        """packed: int8 [rows, columns]; scales: float32 [rows], of 127."""
+        self.packed, self.scales = packed, scales
+        self.bias = None if bias is None else bias.to(torch.float16)
+
+    @staticmethod
+    def of(weight: Tensor, bias: Tensor | None) -> Int8:
+        """Quantise [rows, columns]."""
+        from bitsandbytes.functional import int8_vectorwise_quant
+
+        packed, scales, _ = int8_vectorwise_quant(weight.to(torch.float16))
+        return Int8(packed, scales, bias)
+
+    def ways(self) -> list[Way]:
+        """See `Nf4.ways`."""
+        found = [Way("bitsandbytes", self._dispatched)]
+        if self.packed.is_cuda:
+            found += _triton(lambda weights: weights.from_bitsandbytes_int8(self.packed, self.scales), self.bias)
+        return found
+
+    def _dispatched(self, x: Tensor) -> Tensor:
+        ops = torch.ops.bitsandbytes
+        quantised, scales, _ = ops.int8_vectorwise_quant.default(x.to(torch.float16), 0.0)
+        return ops.int8_scaled_mm.default(quantised, self.packed, scales, self.scales, bias=self.bias, dtype=x.dtype)
+
+
+def _triton(pack: Callable[[Any], Any], bias: Tensor | None) -> list[Way]:
+    """Our kernel for few rows, where Triton is. pack: given `lacli.kernels.triton.weights`, the matrix for it."""
+    if find_spec("triton") is None:
+        return []
+    try:
+        weights, small_m = (importlib.import_module(f"lacli.kernels.triton.{name}") for name in ("weights", "small_m"))
+        packed = pack(weights)
+    except (ImportError, LacliError):  # a release without it, or a matrix of a shape it does not take
+        return []
+
+    def run(x: Tensor) -> Tensor:
+        y: Tensor = small_m.matmul(x, packed)
+        return y if bias is None else y + bias.to(y.dtype)
+
+    return [Way("triton", run, ROWS[-1])]
+
+
+def linear_of(weight: Tensor, bias: Tensor | None, quant: Quant, tuner: Tuner) -> Linear:
+    """A linear of this weight [rows, columns], which lies on the device in the dtype of the model.
+
+    quant: none, nf4 or bnb-int8. Raises UsageError where bitsandbytes is missing.
+    """
+    rows, columns = weight.shape
+    if quant not in ("nf4", "bnb-int8"):
+        return Dense(weight, bias)
+    if find_spec("bitsandbytes") is None:
+        raise UsageError(f"--quant {quant} needs bitsandbytes, not installed here", "run `pip install bitsandbytes`")
+    made = Nf4.of(weight, bias) if quant == "nf4" else Int8.of(weight, bias)
+    return tuner.chosen(made.ways(), rows, columns)
