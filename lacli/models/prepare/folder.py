@@ -171,7 +171,7 @@ def with_facts(spec: ModelSpec, config: Mapping[str, Any], template: str | None)
     """`spec` with the context the model really has, and plain continuation where it has no chat template."""
     most = most_positions(config)
     context = min(spec.context or most, most) if most else spec.context or 2048
-    return replace(spec, context=context, style=spec.style if template else "base")
+    return replace(spec, context=context, style=spec.style if template or spec.chat_template else "base")
 
 
 def find_folder(digest: str) -> Path | None:
