@@ -5,9 +5,10 @@ Made by `registry`, and used to fetch, prepare and load.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from lacli.models.base import Quant
 from lacli.models.registry.fim_markers import FimMarkers
@@ -101,6 +102,8 @@ class ModelSpec:
     """Repository and file of a customary GGUF on the hub, which the user may fetch and name as a file."""
     verified: bool | None = None
     """Whether the registry's entry was held against the model's own tokenizer; None where it does not say."""
+    shape: Mapping[str, Any] = field(default_factory=dict)
+    """Its sizes by the names of config.json, for what must be known before its files are here."""
     decodes_plainly: bool = False
     """Whether the model carries a state from token to token, so that guesses cannot be checked side by side."""
 

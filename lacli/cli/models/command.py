@@ -72,7 +72,7 @@ def list_(as_json: JsonOption = False) -> None:
         output.line("  ".join(cells).rstrip())
 
 
-_HEADER: tuple[str, ...] = ("", "name", "size", "context", "kind", "status", "completes", "licence")
+_HEADER: tuple[str, ...] = ("", "name", "size", "context", "kind", "status", "completes", "licence", "remarks")
 
 
 def _row(spec: ModelSpec, here: Presence, default: bool) -> tuple[str, ...]:
@@ -89,8 +89,11 @@ def _row(spec: ModelSpec, here: Presence, default: bool) -> tuple[str, ...]:
         f"ctx {spec.context:>6}",
         spec.style,
         "here" if here.ready else absent,
-        "fill-in-the-middle" if spec.fim else "",
+        "next edit" if spec.next_edit else "fill-in-the-middle" if spec.fim else "",
         spec.licence,
+        ", ".join(
+            (["unverified"] if spec.verified is False else []) + (["no lookahead"] if spec.decodes_plainly else [])
+        ),
     )
 
 
@@ -139,6 +142,10 @@ def show(
         output.document(record)
         return
     note = record.pop("kernel_note")
+    if record.pop("decodes_plainly"):
+        record["lookahead"] = models_choice.PLAIN
+    if record["verified"] is False:
+        record["verified"] = "no: its markers were not held against its tokenizer"
     record["source"] = ", or ".join(map(_where_from, spec.sources))
     record["kernel"] += f": {note}" if note else " (lacli's C kernels)"
     for key, value in record.items():
@@ -286,7 +293,12 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
         "style": spec.style,
         "stop_tokens": list(spec.stop_tokens),
         "fim": {key: value for key, value in asdict(spec.fim).items() if value} if spec.fim else None,
+        "next_edit": spec.next_edit,
         "licence": spec.licence,
+        "recommended": spec.recommended,
+        "gguf": spec.gguf,
+        "verified": spec.verified,
+        "decodes_plainly": spec.decodes_plainly,
         "ready": here.ready,
         "files": str(here.files) if here.files else None,
         "prepared": [str(folder) for folder in here.prepared],
@@ -332,6 +344,7 @@ def _facts_of_file(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     from lacli.models.gguf.read import read_gguf
     from lacli.models.gguf.tokenizer import build_tokenizer
     from lacli.models.gguf.weights import mostly_four_bits
+    from lacli.models.registry import shape
 
     gguf = read_gguf(file)
     config, notes = read_config(gguf) if gguf.architecture in OWN else ({}, ())
@@ -347,12 +360,14 @@ def _facts_of_file(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
         "bytes": sum(part.stat().st_size for part in gguf.paths),
         "licence": str(gguf.fields.get("general.license", "")),
         "four_bit": gguf.architecture in OWN and mostly_four_bits(gguf),
+        "decodes_plainly": shape.architecture_decodes_plainly(gguf.architecture),
     }
     return facts, notes + tokenizer.notes
 
 
 def _facts_of_folder(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     from lacli.models.hf.prepare import look_into
+    from lacli.models.registry import shape
 
     found = look_into(folder)
     stored = Counter(tensor.dtype for tensor in found.tensors.values())
@@ -363,6 +378,7 @@ def _facts_of_folder(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
         "style": "chat" if found.chat_template else "base",
         "stored_as": dict(stored.most_common()),
         "bytes": sum(shard.stat().st_size for shard in found.shards),
+        "decodes_plainly": shape.decodes_plainly(found.config),
     }
     return facts, found.notes
 

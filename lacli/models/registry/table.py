@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from lacli.models.base import Quant
-from lacli.models.registry import fim_markers
+from lacli.models.registry import fim_markers, shape
 from lacli.models.registry.fim_markers import FimMarkers
 from lacli.models.spec import EDIT_LINES, QUANTS, ModelSpec, RegistryProblem, Source
 
 _REQUIRED = ("title", "kind", "sources", "context", "style", "licence", "parameters")
 _OPTIONAL_KEYS = ("quant", "stop_tokens", "fim", "note", "edit_lines", "chat", "next_edit", "recommended", "gguf")
-_MODEL_KEYS = (*_REQUIRED, *_OPTIONAL_KEYS, "verified", "decodes_plainly")
+_MODEL_KEYS = (*_REQUIRED, *_OPTIONAL_KEYS, "verified", "decodes_plainly", "shape")
 NEXT_EDIT = ("zeta", "sweep", "instinct")
 """Formats of prompts for the next edit that the models' makers have published."""
 _RECOMMENDED = ("int4", "int8", "none")
@@ -135,6 +135,7 @@ class TomlTable:
             recommended=cast("Quant | None", self.choice("recommended", _RECOMMENDED) or None),
             gguf=self._gguf(),
             verified=self.truth("verified"),
+            shape=self._shape(),
             decodes_plainly=bool(self.truth("decodes_plainly")),
         )
         return spec if len(self.problems) == self.count else None
@@ -230,6 +231,14 @@ class TomlTable:
         """This table as a chat template."""
         self.only(("template",), ("template",))
         return self.text("template")
+
+    def _shape(self) -> Mapping[str, Any]:
+        if "shape" not in self.data:
+            return {}
+        table = self._inner("shape", self.data["shape"])
+        table.only(shape.KEYS, shape.KEYS[:4])
+        tied = "tie_word_embeddings"
+        return {tied: bool(table.truth(tied))} | {key: table.count_of(key) for key in table.data if key != tied}
 
     def _gguf(self) -> str:
         value = self.text("gguf")
