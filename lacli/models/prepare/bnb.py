@@ -98,8 +98,8 @@ def _put_nf4(writer: Writer, weight: Weight) -> None:
     found = []
     # No block may reach into the next piece: a piece has as many rows as make whole blocks.
     for values in pieces(weight, BLOCK // math.gcd(BLOCK, columns)):
-        packed, scales = nf4_codes(_finite(torch.from_numpy(values), weight.name).reshape(-1))
-        found.append(scales)
+        packed, scales = nf4_codes(torch.from_numpy(values).reshape(-1))
+        found.append(_finite(scales, weight.name))
         writer.put_piece(weight.name, packed.numpy())
     absmax, nested, offset = nested_scales(torch.cat(found))
     state = {
@@ -128,14 +128,15 @@ def _put_int8(writer: Writer, weight: Weight) -> None:
     stem = weight.name.removesuffix(".weight")
     scales = []
     for values in pieces(weight):
-        packed, maxima = int8_rows(_finite(torch.from_numpy(values), weight.name))
-        scales.append(maxima)
+        packed, maxima = int8_rows(torch.from_numpy(values))
+        scales.append(_finite(maxima, weight.name))
         writer.put_piece(weight.name, packed.numpy())
     writer.put(f"{stem}.SCB", torch.cat(scales).numpy())
     writer.put(f"{stem}.weight_format", np.zeros((), dtype=np.uint8))
 
 
-def _finite(values: torch.Tensor, name: str) -> torch.Tensor:
-    if not bool(values.isfinite().all()):
+def _finite(maxima: torch.Tensor, name: str) -> torch.Tensor:
+    """The largest magnitudes of blocks or rows, refused where a weight among them is no number."""
+    if not bool(maxima.isfinite().all()):
         raise LacliError(f"{name} cannot be packed: a weight is not a finite number", "fetch the file again")
-    return values
+    return maxima

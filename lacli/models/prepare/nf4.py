@@ -36,6 +36,7 @@ CODE = torch.tensor(
 """What the 16 codes of NF4 stand for."""
 _BOUNDS = (CODE[:-1] + CODE[1:]) / 2
 _LEAST = 1e-38
+_CACHED = 1 << 16
 
 
 def nf4_codes(values: Tensor) -> tuple[Tensor, Tensor]:
@@ -48,10 +49,19 @@ def nf4_codes(values: Tensor) -> tuple[Tensor, Tensor]:
         last = values[whole:].abs().max().clamp(min=_LEAST)
         maxima = torch.cat([maxima, last[None]])
         scaled = torch.cat([scaled, (values[whole:] / last).clamp(-1, 1)])
-    codes = torch.bucketize(scaled, _BOUNDS, out_int32=True).to(torch.uint8)
+    codes = _nearest(scaled)
     if codes.numel() % 2:  # the half of the last byte that nobody reads: what a weight of 0 has
         codes = torch.nn.functional.pad(codes, (0, 1), value=7)
     return ((codes[::2] << 4) | codes[1::2])[:, None], maxima
+
+
+def _nearest(scaled: Tensor) -> Tensor:
+    """The code of each value: how many bounds lie below it. 15 comparisons in the cache are quicker than a search."""
+    codes = torch.zeros(scaled.numel(), dtype=torch.uint8)
+    for values, counts in zip(scaled.split(_CACHED), codes.split(_CACHED), strict=True):
+        for bound in _BOUNDS.tolist():
+            counts += values > bound
+    return codes
 
 
 def nested_scales(maxima: Tensor) -> tuple[Tensor, Tensor, float]:
