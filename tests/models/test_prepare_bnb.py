@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 from tiny_models import HIDDEN, INNER, prepare_file, write_folder, write_gguf
 
+from lacli.cli.main import main
 from lacli.errors import LacliError, ModelUnavailable
 from lacli.models.gguf.read import load_tensor, read_gguf
 from lacli.models.prepare import weights as prepare_weights
@@ -179,6 +181,62 @@ class TestFile:
         assert len(packed) == 2 * 7
         assert prepare_file(folder, "int4").packed_file is None
         assert load_generic(prepared, quant="nf4").can_branch
+
+
+class TestOddAndStored:
+    """Cases B1 and B2."""
+
+    @pytest.mark.parametrize(("hidden", "heads"), [(72, 4), (8, 2)])
+    @pytest.mark.parametrize("quant", ["nf4", "bnb-int8"])
+    def test_widths_that_make_no_whole_blocks_are_right_with_one_note(
+        self, tmp_path: Path, hidden: int, heads: int, quant: Any, recwarn: pytest.WarningsRecorder
+    ) -> None:
+        config = transformers.LlamaConfig(
+            vocab_size=300,
+            hidden_size=hidden,
+            intermediate_size=hidden + 28,
+            num_hidden_layers=1,
+            num_attention_heads=heads,
+        )
+        folder = written(tmp_path / "odd", config)
+        prepared = prepare_file(folder, quant)
+        runner = load_generic(prepared, quant=quant)
+        assert len(runner.notes) == 1
+        assert not [each for each in recwarn if "bitsandbytes" in str(each.filename)]
+        name = "model.layers.0.mlp.down_proj"
+        found = BnbFile([prepared.packed_file]).matrix(name, hidden, hidden + 28)
+        assert not isinstance(found, torch.Tensor)
+        stored = load_file(folder / "model.safetensors")[f"{name}.weight"]
+        torch.testing.assert_close(found.dequantised(), stored, rtol=0, atol=0.02)
+
+    def test_a_checkpoint_that_is_quantised_already_runs_as_it_is_and_show_says_so(
+        self, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        source = write_folder(tmp_path / "model", "llama")
+        options = transformers.BitsAndBytesConfig(load_in_8bit=True, llm_int8_threshold=0.0)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            source, quantization_config=options, device_map={"": "cpu"}
+        )
+        for path in source.iterdir():
+            if path.suffix == ".safetensors":
+                path.unlink()
+        model.save_pretrained(source)
+        texts = set()
+        for quant in ("nf4", "none", "int8"):
+            prepared = prepare_file(source, quant)
+            assert prepared.packed_file is None
+            runner = load_generic(prepared, quant=quant)  # type: ignore[arg-type]
+            assert sum("stored in bitsandbytes 8-bit" in note for note in runner.notes) == 1
+            scores = runner.prefill([5, 17, 40])
+            assert scores is not None
+            texts.add(scores.logits.numpy().tobytes())  # type: ignore[union-attr]
+        assert len(texts) == 1
+        capfd.readouterr()
+        assert main(["models", "show", str(source), "--json"]) == 0
+        shown = json.loads(capfd.readouterr().out)
+        assert shown["runs_as"]["cuda"] == "bitsandbytes int8, as it is stored"
+        assert shown["parameters"] == model.num_parameters()
+        assert shown["stored_as"]["I8"] == 14
 
 
 class TestReading:

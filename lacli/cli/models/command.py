@@ -128,12 +128,14 @@ def show(
     notes: tuple[str, ...] = ()
     if here.files is not None:
         facts, notes = _facts_of_file(here.files) if spec.kind == "gguf" else _facts_of_folder(here.files)
-    four_bit = facts.pop("four_bit", False)
+    four_bit, stored = facts.pop("four_bit", False), facts.pop("stored_quantisation", "")
     if spec.path is not None:
         record |= facts
     elif facts:
         record["stored_as"] = facts["stored_as"]
-    if here.files is not None or spec.kind == "hf":
+    if stored:
+        record["runs_as"] = dict.fromkeys(("cpu", "cuda"), f"bitsandbytes {stored}, as it is stored")
+    elif here.files is not None or spec.kind == "hf":
         record["runs_as"] = _runs_as(spec, four_bit, record["parameters"])
     record |= _on_this_machine(here)
     for assumed in notes:
@@ -379,6 +381,7 @@ def _facts_of_folder(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
         "stored_as": dict(stored.most_common()),
         "bytes": sum(shard.stat().st_size for shard in found.shards),
         "decodes_plainly": shape.decodes_plainly(found.config),
+        "stored_quantisation": found.stored_quantisation,
     }
     return facts, found.notes
 
