@@ -102,7 +102,7 @@ class ModelSpec:
     """Repository and file of a customary GGUF on the hub, which the user may fetch and name as a file."""
     verified: bool | None = None
     """Whether the registry's entry was held against the model's own tokenizer; None where it does not say."""
-    shape: Mapping[str, Any] = field(default_factory=dict)
+    shape: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Its sizes by the names of config.json, for what must be known before its files are here."""
     decodes_plainly: bool = False
     """Whether the model carries a state from token to token, so that guesses cannot be checked side by side."""

@@ -256,6 +256,7 @@ class TestFit:
         assert found["weights"] == round((7_615_616_512 - 2 * 152064 * 3584) * 0.516 + 2 * 152064 * 3584 * 2)
         assert found["floor_ms"] is None
         assert self.fit(scripted, "qwen2.5-coder-7b", "--vram", "8", "--device", "cpu", code=2) == {}
+        assert self.fit(scripted, "qwen2.5-coder-7b", "--ram", "8", "--device", "cuda", code=2) == {}
 
     def test_the_least_time_of_a_token_is_its_bytes_by_the_bandwidth(self, scripted: Scripted) -> None:
         options = ["qwen2.5-coder-7b", "--vram", "24", "--quant", "none", "--bandwidth", "1000"]

@@ -102,11 +102,7 @@ def fit(
         raise UsageError("--vram is the memory of a graphics card, --device cpu takes none", "leave one of them out")
     registry = load_registry()
     spec = registry.resolve(name or default_model()[0] or None)
-    if ctx and spec.context and ctx > spec.context:
-        raise UsageError(
-            f"--ctx {ctx} is more than the {spec.context} tokens {spec.alias} was made for",
-            f"give at most {spec.context}",
-        )
+    _check_context(spec, ctx)
     machine = _machine(device, ram, vram)
     found = fits.fit(spec, ctx, quant, device, machine)
     speed = _Speed.of(found, machine, bandwidth)
@@ -121,12 +117,24 @@ def fit(
         raise OutOfMemory(_size(found.needed) + f" needed, {_size(found.free)} free", _remedy(ways, smaller))
 
 
+def _check_context(spec: ModelSpec, ctx: int | None) -> None:
+    if ctx and spec.context and ctx > spec.context:
+        raise UsageError(
+            f"--ctx {ctx} is more than the {spec.context} tokens {spec.alias} was made for",
+            f"give at most {spec.context}",
+        )
+
+
 def _machine(device: str, ram: float | None, vram: float | None) -> Machine:
     from lacli.models.registry import machine
 
     if ram is None and vram is None:
-        return machine.this_machine(with_card=device in ("auto", "cuda"))
-    return machine.asked_machine(ram, vram)
+        found = machine.this_machine(with_card=device in ("auto", "cuda"))
+    else:
+        found = machine.asked_machine(ram, vram)
+    if device == "cuda" and found.card is None:
+        raise UsageError("there is no graphics card that CUDA could use", "ask for one by --vram GB, or --device cpu")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
