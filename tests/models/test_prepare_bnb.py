@@ -21,7 +21,9 @@ from lacli.models.gguf.read import load_tensor, read_gguf
 from lacli.models.prepare import weights as prepare_weights
 from lacli.models.prepare.nf4 import CODE, int8_rows, nested_scales, nf4_codes, scale_code
 from lacli.models.runners.bnb_file import BnbFile, Int8Matrix, Nf4Matrix
+from lacli.models.runners.generic.bnb import FourBitLinear
 from lacli.models.runners.generic.runner import load_generic
+from tests.models.families import CONFIGS
 
 functional = pytest.importorskip("bitsandbytes.functional")
 
@@ -162,25 +164,21 @@ class TestFile:
         torch.testing.assert_close(first.logits, second.logits, rtol=0.02, atol=0.02)
         assert prepare_file(tmp_path / "model", quant).packed_file.stat().st_mtime_ns == before
 
-    def test_more_families_have_their_linears_packed_once(self, tmp_path: Path) -> None:
-        config = transformers.Gemma2Config(
-            vocab_size=160,
-            hidden_size=64,
-            intermediate_size=96,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            head_dim=16,
-        )
-        folder = written(tmp_path / "gemma", config)
+    @pytest.mark.default_cases(2)
+    @pytest.mark.parametrize(
+        ("name", "linears"), [("gemma2", 7), ("phi3", 4), ("gemma3", 7), ("granite", 7), ("olmo2", 7)]
+    )
+    def test_more_families_have_their_linears_packed_once(self, tmp_path: Path, name: str, linears: int) -> None:
+        folder = written(tmp_path / name, CONFIGS[name]())
         prepared = prepare_file(folder, "nf4")
         assert prepared.packed_file is not None
         file = BnbFile([prepared.packed_file])
-        packed = {
-            name.rpartition(".weight.absmax")[0] for name in file if name.endswith(".absmax") and "nested" not in name
-        }
-        assert len(packed) == 2 * 7
+        assert sum(each.endswith(".weight.absmax") for each in file) == 2 * linears
         assert prepare_file(folder, "int4").packed_file is None
-        assert load_generic(prepared, quant="nf4").can_branch
+        runner = load_generic(prepared, quant="nf4")
+        assert runner.can_branch
+        packed = sum(isinstance(module, FourBitLinear) for module in runner._model.modules())
+        assert packed == 2 * linears
 
 
 class TestOddAndStored:
