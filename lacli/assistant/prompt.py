@@ -84,7 +84,7 @@ def _conversation(request: Request, prepared: PreparedModel, tokenizer: Tokenize
 
     begun = tuple(tokenizer.encode(request.begun)) if request.begun else ()
     room = Room(context_size - len(begun), request.max_tokens, prepared.spec.context)
-    template = load_template(prepared.folder)
+    template = load_template(prepared.folder, prepared.spec.chat_template)
     made = rendered(request, room, template, tokenizer)
     return Prompt(
         token_ids=(*made.token_ids, *begun),

@@ -72,6 +72,7 @@ class Family:
             parts = [marks[markers.prefix], *before, marks[markers.suffix], *after, marks[markers.middle]]
         else:
             parts = [marks[markers.suffix], *after, marks[markers.prefix], *before]
+            parts += [marks[markers.middle]] if markers.middle else []
         return tuple(with_bos([*lead, *parts], self.tokenizer))
 
     def neighbours(self, place: Place, most: int) -> tuple[list[int], str]:
@@ -153,13 +154,14 @@ class _Form:
         lead, inside = self._leads[pieces]
         ids = family.joined(lead, [*inside, *start.ids], self._after[:after])
         before, behind = len(start.ids), after + 1  # with its marker, which is the last one or the one before it
+        ending = 1 if family.markers.middle else 0
         return Layout(
             token_ids=ids,
             before=before,
             after=after,
             others=len(lead) + len(inside),
-            before_at=len(ids) - before - (0 if is_first else behind + 1),
-            after_at=len(ids) - behind - (len(inside) + before if is_first else 0),
+            before_at=len(ids) - before - (ending if is_first else behind + 1),
+            after_at=len(ids) - behind - (len(inside) + before + ending if is_first else 0),
             is_whole=start.is_whole and after == self.after and pieces == max(self._leads),
         )
 

@@ -5,9 +5,10 @@ Made by `registry`, and used to fetch, prepare and load.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from lacli.models.base import Quant
 from lacli.models.registry.fim_markers import FimMarkers
@@ -91,6 +92,20 @@ class ModelSpec:
     """Lines of a part of a file that it is asked to give again in an edit; of a longer one it is asked for changes."""
     note: str = ""
     """Shown with the first fetch."""
+    chat_template: str = ""
+    """Jinja, taken where the model's own files have no chat template."""
+    next_edit: str = ""
+    """The published format of prompts for the next edit, where that is what the model is for."""
+    recommended: Quant | None = None
+    """The fewest bits at which the model still answers well, by the name of a CPU's quantisation."""
+    gguf: str = ""
+    """Repository and file of a customary GGUF on the hub, which the user may fetch and name as a file."""
+    verified: bool | None = None
+    """Whether the registry's entry was held against the model's own tokenizer; None where it does not say."""
+    shape: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Its sizes by the names of config.json, for what must be known before its files are here."""
+    decodes_plainly: bool = False
+    """Whether the model carries a state from token to token, so that guesses cannot be checked side by side."""
 
     @property
     def fixed_quant(self) -> Quant | None:

@@ -12,9 +12,11 @@ from lacli.models.hf.chat_template import ChatTemplate
 __all__ = ["ChatTemplate", "load_template"]
 
 
-def load_template(folder: Path) -> ChatTemplate | None:
+def load_template(folder: Path, registered: str = "") -> ChatTemplate | None:
     """The folder's own template: chat_template.jinja first, as in transformers, then chat_template.json, then
-    tokenizer_config.json (of several named ones the default); None for base models.
+    tokenizer_config.json (of several named ones the default).
+
+    Where it has none, that of the model's registry entry (`registered`); None for base models.
     """
     jinja = folder / "chat_template.jinja"
     try:
@@ -32,7 +34,7 @@ def load_template(folder: Path) -> ChatTemplate | None:
         raise ModelUnavailable(
             f"the chat template of {folder} cannot be read ({error})", "fetch or prepare the model again"
         ) from error
-    return None
+    return _template(registered, Path("models.toml"))
 
 
 def _template(source: str, path: Path) -> ChatTemplate | None:

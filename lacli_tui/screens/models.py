@@ -22,6 +22,7 @@ from lacli_tui.widgets.choices import Choice
 
 if TYPE_CHECKING:
     from lacli.models.registry.fit import Fit
+    from lacli.models.registry.machine import Machine
     from lacli.models.spec import ModelSpec
 
 
@@ -60,13 +61,15 @@ Remotes = Callable[[], Mapping[str, Remote]]
 def known_models(tell: Callable[[list[Model]], None], remotes: Remotes = dict) -> list[Model]:
     """All models of the registry, and the remotes; reported as soon as they are known, returned with their measured
     needs."""
+    from lacli.models.registry.machine import this_machine
     from lacli.models.registry.registry import load_registry
 
     specs = list(load_registry().models.values())
     models = [_model(spec) for spec in specs]
     others = [_remote(each) for each in remotes().values()]
     tell(models + others)
-    return [_measured(spec, model) for spec, model in zip(specs, models, strict=True)] + others
+    machine = this_machine()
+    return [_measured(spec, model, machine) for spec, model in zip(specs, models, strict=True)] + others
 
 
 def remote_of(name: str, remotes: Remotes) -> Model:
@@ -76,10 +79,11 @@ def remote_of(name: str, remotes: Remotes) -> Model:
 
 def model_of(name: str | None) -> Model:
     """All that is known of one model. Raises LacliError if there is no such model."""
+    from lacli.models.registry.machine import this_machine
     from lacli.models.registry.registry import load_registry
 
     spec = load_registry().resolve(name)
-    return _measured(spec, _model(spec))
+    return _measured(spec, _model(spec), this_machine())
 
 
 def to_fetch(model: Model) -> str:
@@ -99,11 +103,11 @@ def to_fetch(model: Model) -> str:
     return "\n".join(lines)
 
 
-def _measured(spec: ModelSpec, model: Model) -> Model:
+def _measured(spec: ModelSpec, model: Model, machine: Machine) -> Model:
     from lacli.models.registry.fit import fit
 
     try:
-        return replace(model, fit=fit(spec))
+        return replace(model, fit=fit(spec, machine=machine))
     except Exception as error:  # one that cannot be measured is shown with the reason
         return replace(model, problem=str(error))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lacli.models.registry import fit as fits
+from lacli.models.registry import machine
 from lacli.shared import health
 from tests.cli.conftest import Scripted
 
@@ -22,7 +22,7 @@ TORCH = {"version": "2.13.0+cpu", "cuda": False}
 def torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch is not really imported."""
     monkeypatch.setattr(health, "probe_torch", lambda: TORCH)
-    monkeypatch.setattr(fits, "_graphics_memory", lambda: None)
+    monkeypatch.setattr(machine, "graphics_memory", lambda: None)
 
 
 def found(scripted: Scripted, code: int = 0) -> dict[str, dict[str, Any]]:
@@ -170,7 +170,7 @@ class TestDefault:
         assert scripted.settings[-1].model == "qwen2.5-coder-1.5b"
 
     def test_one_that_is_not_known_is_not_chosen(self, scripted: Scripted, sandbox: Path) -> None:
-        result = scripted.run(["models", "default", "smollm"])
+        result = scripted.run(["models", "default", "smollm2"])
         assert result.code == 3
         assert "did you mean smollm2-135m?" in result.err
         assert not (sandbox / "config").exists()
@@ -210,7 +210,7 @@ class TestFit:
     def fit(self, scripted: Scripted, *arguments: str, code: int = 0) -> dict[str, Any]:
         result = scripted.run(["models", "fit", *arguments, "--json"])
         assert result.code == code, result.err
-        return json.loads(result.out)  # type: ignore[no-any-return]
+        return json.loads(result.out or "{}")  # type: ignore[no-any-return]
 
     def test_the_cache_is_counted_from_the_configuration(self, scripted: Scripted, folder: Path) -> None:
         found = self.fit(scripted, str(folder), "--quant", "int8")
@@ -227,7 +227,7 @@ class TestFit:
     ) -> None:
         found = self.fit(scripted, str(folder), "--quant", "int8")
         free = found["weights"] + found["work"] + 1000 * found["kv_token"]
-        monkeypatch.setattr(fits, "_memory", lambda: (free, 2 * free))
+        monkeypatch.setattr(machine, "main_memory", lambda: (free, 2 * free))
         assert self.fit(scripted, str(folder), "--quant", "int8", code=4)["most_context"] == 1000
         result = scripted.run(["models", "fit", str(folder), "--quant", "int8"])
         assert "use --ctx 768" in result.err
@@ -237,15 +237,47 @@ class TestFit:
     def test_a_graphics_card_s_memory_counts_where_there_is_one(
         self, scripted: Scripted, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(fits, "_graphics_memory", lambda: (10**9, 2 * 10**9))
+        monkeypatch.setattr(machine, "graphics_memory", lambda: (10**9, 2 * 10**9))
         found = self.fit(scripted, str(folder))
         assert (found["device"], found["quant"], found["free"]) == ("cuda", "nf4", 10**9)
         assert self.fit(scripted, str(folder), "--device", "cpu")["device"] == "cpu"
 
-    def test_a_model_that_was_not_fetched_is_estimated(self, scripted: Scripted) -> None:
-        result = scripted.run(["models", "fit", "qwen2.5-coder-7b", "--quant", "int4"])
-        assert "about 4.3 GB" in result.out
+    def test_a_model_that_was_not_fetched_is_estimated_by_its_entry(self, scripted: Scripted) -> None:
+        result = scripted.run(["models", "fit", "qwen2.5-coder-7b", "--quant", "int4", "--ram", "16"])
+        assert "about 4.8 GB" in result.out
+        assert "1.9 GB with 32768 tokens, 57.3 kB each" in result.out  # 28 layers, 4 heads of 128, two bytes
+        assert "free       17.2 GB of 17.2 GB" in result.out
+        result = scripted.run(["models", "fit", "mellum-4b"])
         assert "not known before the model is fetched" in result.out
+
+    def test_a_card_may_be_asked_for(self, scripted: Scripted) -> None:
+        found = self.fit(scripted, "qwen2.5-coder-7b", "--vram", "8")
+        assert (found["device"], found["quant"], found["free"]) == ("cuda", "nf4", 8 << 30)
+        assert found["weights"] == round((7_615_616_512 - 2 * 152064 * 3584) * 0.516 + 2 * 152064 * 3584 * 2)
+        assert found["floor_ms"] is None
+        assert self.fit(scripted, "qwen2.5-coder-7b", "--vram", "8", "--device", "cpu", code=2) == {}
+        assert self.fit(scripted, "qwen2.5-coder-7b", "--ram", "8", "--device", "cuda", code=2) == {}
+
+    def test_the_least_time_of_a_token_is_its_bytes_by_the_bandwidth(self, scripted: Scripted) -> None:
+        options = ["qwen2.5-coder-7b", "--vram", "24", "--quant", "none", "--bandwidth", "1000"]
+        found = self.fit(scripted, *options)
+        assert found["token_bytes"] == (7_615_616_512 - 152064 * 3584) * 2  # of the embedding one row
+        assert found["floor_ms"] == pytest.approx(found["token_bytes"] / 1e9)
+        assert "a projection" in scripted.run(["models", "fit", *options]).out
+        experts = self.fit(scripted, "qwen3-coder-30b-a3b", "--vram", "80")
+        assert experts["token_bytes"] < experts["weights"] / 7
+
+    def test_three_ways_that_fit_are_told(self, scripted: Scripted) -> None:
+        found = self.fit(scripted, "qwen2.5-coder-14b", "--vram", "12", "--ram", "32", "--quant", "bnb-int8", code=4)
+        assert found["ways"] == ["--quant nf4 --ctx 9728", "--quant int8 --device cpu", "--quant int4 --device cpu"]
+        result = scripted.run(["models", "fit", "qwen2.5-coder-32b", "--ram", "4"])
+        assert result.code == 4
+        assert "; use the model " in result.err
+
+    def test_what_gains_nothing_is_said(self, scripted: Scripted) -> None:
+        assert "lookahead  brings nothing" in scripted.run(["models", "fit", "granite-4.0-h-micro"]).out
+        assert "lookahead     brings nothing" in scripted.run(["models", "show", "granite-4.0-h-micro"]).out
+        assert "lookahead" not in scripted.run(["models", "show", "qwen2.5-coder-7b"]).out
 
     def test_a_context_beyond_the_model_s_is_exit_2(self, scripted: Scripted) -> None:
         result = scripted.run(["models", "fit", "smollm2-135m", "--ctx", "100000"])
@@ -260,9 +292,9 @@ class TestFit:
         for text, expected in (("1024, 2048", (1 << 30, 2 << 30)), ("", None), ("[N/A], x", None)):
             program.write_text(f"#!/bin/sh\necho '{text}'\n")
             program.chmod(0o755)
-            assert fits._graphics_memory() == expected
+            assert machine.graphics_memory() == expected
         program.unlink()
-        assert fits._graphics_memory() is None
+        assert machine.graphics_memory() is None
 
 
 def test_fit_and_default_do_not_import_torch(tmp_path: Path) -> None:

@@ -333,7 +333,8 @@ def played(world: World) -> None:
 def computer(world: World) -> None:
     """PyTorch is not really looked at, and there is no graphics card."""
     world.patch.setattr("lacli.shared.health.probe_torch", lambda: {"version": "2.13.0+cpu", "cuda": False})
-    world.patch.setattr("lacli.models.registry.fit._graphics_memory", lambda: None)
+    world.patch.setattr("lacli.models.registry.machine.graphics_memory", lambda: None)
+    world.patch.setattr("lacli.models.registry.machine.read_bandwidth", lambda free: 10e9)
 
 
 def engine(world: World) -> None:

@@ -429,6 +429,27 @@ class TestHub:
         assert ensure_local(spec, Heard(), offline=True) == found
         assert hub.asked == []
 
+    def test_a_cache_without_links_holds_copies_and_nothing_is_said(
+        self, spec: ModelSpec, serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Case M5: vfat, some shares, Windows without developer mode; the cache's path has a blank and an umlaut."""
+        refuse = tmp_path / "refuse"
+        refuse.mkdir()
+        (refuse / "sitecustomize.py").write_text(
+            "import os\ndef symlink(*args, **more): raise OSError(1, 'not permitted')\nos.symlink = symlink\n"
+        )
+        monkeypatch.setenv("PYTHONPATH", str(refuse))
+        folder = write_folder(tmp_path / "model", "qwen2")
+        hub = serve(folder)
+        heard = Heard()
+        found = ensure_local(spec, heard)
+        assert not any(path.is_symlink() for path in found.rglob("*"))
+        assert (found / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+        assert not [step.text for step in heard.steps if "link" in step.text]
+        hub.asked.clear()
+        assert ensure_local(spec, Heard(), offline=True) == found
+        assert hub.asked == []
+
     def test_weights_go_on_from_what_has_arrived_of_them(self, spec: ModelSpec, serve: Any, tmp_path: Path) -> None:
         folder = write_folder(tmp_path / "model", "qwen2")
         data = (folder / "model.safetensors").read_bytes()

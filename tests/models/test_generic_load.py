@@ -32,6 +32,7 @@ from lacli.models.runners.generic.runner import GenericRunner, load_generic
 from lacli.models.runners.quant import Int8Linear, PackedLinear
 from tests.exact.reference import greedy
 from tests.exact.sources import LiarSource, OracleSource
+from tests.models import families
 from tests.models.kernels import KERNELS, choose, logits_of, needed
 from tests.slow import slow
 
@@ -162,6 +163,16 @@ class TestRowsAreExact:
         prompt = list(range(5, 17))
         reply = greedy(prompt, runner, 16)
         assert by_lookahead(runner, prompt, reply) == reply
+
+    @pytest.mark.default_cases(1)
+    @pytest.mark.parametrize("quant", ["none", "int8"])
+    @pytest.mark.parametrize("name", sorted(families.CONFIGS, key=lambda name: name != "gpt-oss"))
+    def test_so_it_has_in_every_family_also_where_no_width_is_one_of_whole_vectors(
+        self, tmp_path: Path, name: str, quant: Quant
+    ) -> None:
+        runner = load_generic(write_folder(tmp_path / name, families.CONFIGS[name]()), quant=quant)
+        assert runner.can_branch
+        assert rows_that_differ(runner) == 0
 
     @pytest.mark.parametrize("quant", ["int8", "int4"])
     @pytest.mark.parametrize("name", ["qwen2", "gpt2"])
@@ -319,6 +330,15 @@ class TestUnusualModels:
         runner = load_generic(as_prepared(tmp_path), quant="int8")
         assert "used as it is" in runner.notes[0]
         assert rows_that_differ(runner) == 0
+
+    @pytest.mark.slow
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.parametrize("name", families.PLAIN)
+    def test_a_model_that_cannot_branch_is_loaded_and_says_so(self, tmp_path: Path, name: str) -> None:
+        runner = load_generic(write_folder(tmp_path / name, families.PLAIN[name]()), quant="int8")
+        assert not runner.can_branch
+        assert [note for note in runner.notes if "one token at a time" in note]
+        assert len(greedy(list(range(5, 9)), runner, 3)) == 3
 
     @pytest.mark.filterwarnings("ignore")
     def test_a_model_whose_layers_cannot_be_replaced_runs_as_it_is(self, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from lacli.models.registry import choice, fit, limits
+from lacli.models.registry import choice, limits, machine
 
 GB = 10**9
 V2 = "30 20 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
@@ -121,4 +121,4 @@ def test_what_chooses_and_what_fits_go_by_the_container(host: Path) -> None:
     tree(host, "0::/\n", V2, memory___max=f"{4 * GB}", memory___current=f"{GB}")
     assert choice.for_cpu(False, 4 * GB)[0] == "int4"
     assert choice.for_cpu(False, 2 * GB)[0] == "int8"
-    assert fit._memory() == (3 * GB, 4 * GB)
+    assert machine.main_memory() == (3 * GB, 4 * GB)

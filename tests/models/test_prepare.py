@@ -23,15 +23,15 @@ from lacli.paths import models_dir
 CHILD = """
 import sys, time
 from pathlib import Path
-from lacli.models.prepare import weights as prepare_weights
+from lacli.models.prepare.file import Writer
 from lacli.models.prepare.prepare import prepare
 from lacli.models.registry.registry import spec_of_path
-write = prepare_weights._Writer._write
+write = Writer._write
 def slow(*arguments):
     print("writing", flush=True)
     time.sleep(float(sys.argv[2]))
     write(*arguments)
-prepare_weights._Writer._write = slow
+Writer._write = slow
 told = lambda step: print(step.stage, flush=True)
 print("ready", prepare(spec_of_path(Path(sys.argv[1])), sys.argv[3], told).folder)
 """

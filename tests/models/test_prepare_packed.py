@@ -188,7 +188,7 @@ def test_bfloat16_is_rounded_as_torch_does() -> None:
     bits[:4] = 0x7F800000, 0xFF800000, 0x7F7FFFFF, 0x7FFFFFFF
     values = bits.view(np.float32)
     expected = torch.from_numpy(values.copy()).to(torch.bfloat16).view(torch.int16).numpy().view(np.uint16)
-    found = prepare_weights._bfloat16(values)
+    found = prepare_weights.bfloat16(values)
     number = ~np.isnan(values)
     assert np.array_equal(found[number], expected[number])
     assert np.isnan((found.astype(np.uint32) << 16).view(np.float32)[~number]).all()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.models.registry.registry import also_here, load_registry, registry_files, shipped_file
 from lacli.models.spec import RegistryProblem
+from lacli.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from lacli.models.prepare.prepare import PreparedModel
 
 GOOD = """
 default = "tiny"
@@ -84,9 +90,36 @@ class TestShippedFile:
         assert spec.context >= 2048
         assert spec.parameters > 1_000_000
         assert spec.stop_tokens
+        assert spec.recommended
+        assert spec.verified is not None
         if spec.fim:
             assert len({spec.fim.prefix, spec.fim.suffix, spec.fim.middle}) == 3
             assert spec.fim.stop
+
+    def test_there_are_models_for_every_machine_smallest_first(self) -> None:
+        models = load_registry([shipped_file()]).models.values()
+        sizes = [spec.parameters for spec in models]
+        assert sizes == sorted(sizes)
+        assert len(sizes) >= 24
+        assert {spec.next_edit for spec in models} >= {"", "zeta", "sweep"}
+        names = [source.label + source.file for spec in models for source in spec.sources]
+        assert len(set(names)) == len(names)
+
+    def test_what_is_called_verified_was_held_against_a_tokenizer(self) -> None:
+        evidence = tomllib.loads((Path(__file__).parent / "control_tokens.toml").read_text(encoding="utf-8"))
+        tokens = {alias: set(table["tokens"]) for table in evidence.values() for alias in table["models"]}
+        models = load_registry([shipped_file()]).models
+        assert set(tokens) == {alias for alias, spec in models.items() if spec.verified}
+        for alias, known in tokens.items():
+            fim = models[alias].fim
+            named = {*models[alias].stop_tokens, *((*fim.needed, *fim.stop) if fim else ())}
+            assert named <= known, alias
+
+    def test_the_evidence_is_what_the_default_model_has(self, prepared_default: PreparedModel) -> None:
+        """Of the one model that is always here; the others' tokenizers are too large to keep."""
+        table = tomllib.loads((Path(__file__).parent / "control_tokens.toml").read_text(encoding="utf-8"))["smollm2"]
+        tokenizer = Tokenizer.load(prepared_default.folder)
+        assert all(tokenizer.id_of(token) in tokenizer.control_ids for token in table["tokens"])
 
 
 class TestMistakes:
@@ -125,6 +158,12 @@ class TestMistakes:
             ("1000", '1000\nfim = { prefix = "<P>", suffix = "" , middle = "<M>" }', "fim.suffix"),
             ("1000", '1000\nfim = { prefix = "<P>", middle = "<M>" }', "fim.suffix"),
             ("1000", '1000\nstop_tokens = ["a", ""]', "stop_tokens"),
+            ("1000", '1000\nchat = "vikuna"', "chat"),
+            ("1000", '1000\nnext_edit = "cursor"', "next_edit"),
+            ("1000", '1000\nrecommended = "nf4"', "recommended"),
+            ("1000", '1000\ngguf = "tiny.gguf"', "gguf"),
+            ("1000", '1000\nverified = "yes"', "verified"),
+            ("1000", "1000\ndecodes_plainly = 1", "decodes_plainly"),
         ],
     )
     def test_a_wrong_value_names_its_key(self, tmp_path: Path, old: str, new: str, key: str) -> None:
@@ -201,6 +240,20 @@ class TestUserFile:
         assert registry.resolve(None).alias == "tiny"
         assert registry.origins["tiny"] == own
         assert "smollm2-135m" in registry.models
+
+    def test_takes_a_template_of_the_shipped_one_and_adds_its_own(self, sandbox: Path) -> None:
+        own = sandbox / "config" / "models.toml"
+        own.parent.mkdir(parents=True)
+        more = '[chat.mine]\ntemplate = "{{ messages[0].content }}"\n' + GOOD.replace("tiny]", "other]").replace(
+            'default = "tiny"', ""
+        )
+        own.write_text(
+            GOOD.replace("style =", 'chat = "vicuna"\nstyle =') + more.replace("style =", 'chat = "mine"\nstyle =')
+        )
+        models = load_registry().models
+        assert "USER: " in models["tiny"].chat_template
+        assert models["other"].chat_template == "{{ messages[0].content }}"
+        assert models["tiny"].verified is None
 
     def test_replaces_a_model_whole(self, sandbox: Path) -> None:
         own = sandbox / "config" / "models.toml"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lacli.errors import ModelUnavailable, UsageError
 from lacli.models.hf.chat_template import ChatTemplate
+from lacli.models.registry.registry import load_registry, shipped_file
 from lacli.prompts.chat import Message, compose, render, with_bos
 from lacli.prompts.template import load_template
 from lacli.text.tokenizer import Tokenizer
-from tests.vocabularies import byte_level, made
+from tests.vocabularies import byte_level, made, sentence_piece
 
 if TYPE_CHECKING:
     from lacli.models.prepare.prepare import PreparedModel
@@ -232,3 +234,47 @@ class TestEveryMessageIsThere:
         failing = ChatTemplate(CHATML.source.replace("m['content']", "m.content.nothing.there"), "failing")
         with pytest.raises(ModelUnavailable, match="failing fails, line 2: 'str object' has no attribute 'nothing'"):
             compose([Message("user", "hi")], failing, tokenizer)
+
+
+class TestVicuna:
+    """Vicuna 1.5, whose files have no template: the very bytes of FastChat's `vicuna_v1.1`."""
+
+    SYSTEM = (
+        "A chat between a curious user and an artificial intelligence assistant. "
+        "The assistant gives helpful, detailed, and polite answers to the user's questions."
+    )
+
+    def shown(self, folder: Path, *messages: Message) -> bytes:
+        registry = folder / "models.toml"
+        registry.write_text(
+            '[models.vicuna]\ntitle = "V"\nkind = "hf"\ncontext = 4096\nstyle = "chat"\nlicence = "L"\n'
+            'parameters = 1\nchat = "vicuna"\nsources = [{ kind = "hub", repo = "lmsys/vicuna-7b-v1.5" }]\n'
+        )
+        spec = load_registry([shipped_file(), registry]).models["vicuna"]
+        tokenizer = made(sentence_piece(["A", "\u2581"], add_bos_token=True, add_space_prefix=False))
+        ids = compose(messages, load_template(folder, spec.chat_template), tokenizer).token_ids
+        spelled = [
+            tokenizer.text_of(index).encode() if index in tokenizer.control_ids else tokenizer.token_bytes(index)
+            for index in ids
+        ]
+        assert tokenizer.id_of("</s>") in ids or len(messages) < 3
+        return b"".join(spelled)
+
+    def test_a_question(self, tmp_path: Path) -> None:
+        expected = f"<s>{self.SYSTEM} USER: Hello! ASSISTANT:"
+        assert self.shown(tmp_path, Message("user", "Hello!")) == expected.encode()
+
+    def test_a_conversation(self, tmp_path: Path) -> None:
+        turns = [Message("user", "Hello!"), Message("assistant", "Hi!"), Message("user", "How are\n you?")]
+        expected = f"<s>{self.SYSTEM} USER: Hello! ASSISTANT: Hi!</s>USER: How are\n you? ASSISTANT:"
+        assert self.shown(tmp_path, *turns) == expected.encode()
+
+    def test_a_system_message_of_ones_own(self, tmp_path: Path) -> None:
+        turns = [Message("system", "Be terse."), Message("user", "a"), Message("assistant", "b"), Message("user", "c")]
+        assert self.shown(tmp_path, *turns) == b"<s>Be terse. USER: a ASSISTANT: b</s>USER: c ASSISTANT:"
+
+    def test_a_template_of_the_folder_wins(self, tmp_path: Path) -> None:
+        (tmp_path / "chat_template.jinja").write_text("own")
+        template = load_template(tmp_path, "registered")
+        assert template is not None
+        assert template.source == "own"

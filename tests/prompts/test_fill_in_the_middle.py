@@ -41,8 +41,12 @@ class TestPrompt:
         assert made.notes == ()
 
     def test_suffix_first(self, tokenizer: Tokenizer) -> None:
-        made = completion(Place("a", "b"), FimMarkers(P, S, M, order="spm"), tokenizer)
+        made = completion(Place("a", "b"), FimMarkers(P, S, "", order="spm"), tokenizer)
         assert spelled(made.token_ids, tokenizer) == f"{S}b{P}a"
+
+    def test_suffix_first_and_a_marker_of_the_middle_at_the_end(self, tokenizer: Tokenizer) -> None:
+        made = completion(Place("a", "b"), FimMarkers(P, S, M, order="spm"), tokenizer)
+        assert spelled(made.token_ids, tokenizer) == f"{S}b{P}a{M}"
 
     def test_an_empty_suffix_is_a_line_end(self, tokenizer: Tokenizer) -> None:
         assert spelled(completion(Place("a", ""), self.markers, tokenizer).token_ids, tokenizer) == f"{P}a{S}\n{M}"

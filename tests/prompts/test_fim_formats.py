@@ -13,7 +13,7 @@ import pytest
 from lacli.completion.family import middle_ids
 from lacli.completion.fim import completion
 from lacli.events import Attachment, Place
-from lacli.models.registry.registry import load_registry, spec_of_path
+from lacli.models.registry.registry import load_registry, shipped_file, spec_of_path
 from lacli.text.tokenizer import Tokenizer
 from tests.vocabularies import byte_level, made, sentence_piece
 
@@ -84,6 +84,19 @@ class TestOneFile:
         assert shown == f"<s>[SUFFIX]{S}[PREFIX] {P}"
         assert ids[:3] == (1, tokenizer.id_of("[SUFFIX]"), tokenizer.id_of("<0x0A>"))
         assert ids[ids.index(tokenizer.id_of("[PREFIX]")) + 1] == tokenizer.id_of("▁def")
+
+    def test_the_suffix_may_come_first_and_the_middle_have_its_marker(self) -> None:
+        fim = load_registry([shipped_file()]).models["seed-coder-8b"].fim
+        assert fim is not None
+        tokenizer = with_tokens(byte_level([("d", "e"), ("de", "f")]), (*fim.needed, *fim.stop))
+        made = completion(Place(P, S), fim, tokenizer)
+        assert text(made.token_ids, tokenizer) == f"<[fim-suffix]>{S}<[fim-prefix]>{P}<[fim-middle]>"
+        fim = load_registry([shipped_file()]).models["mellum-4b"].fim
+        assert fim is not None
+        tokenizer = with_tokens(byte_level([("d", "e"), ("de", "f")]), dict.fromkeys((*fim.needed, *fim.stop[1:])))
+        made = completion(Place(P, S, "a.py", context=OTHERS), fim, tokenizer)
+        files = "<filename>util.py\ndef u():\n    pass<filename>b/c.py\nC = 1"
+        assert text(made.token_ids, tokenizer) == f"{files}<filename>a.py\n<fim_suffix>{S}<fim_prefix>{P}<fim_middle>"
 
     def test_codegemma_has_qwens_spelling_and_no_blank_of_its_own(self) -> None:
         shown, ids, _ = prompt("codegemma", Place(P, S), add_bos_token=True, add_space_prefix=False)

@@ -82,7 +82,7 @@ def holes(path: Path, each: int, number: int) -> Iterator[Hole]:
 def written(form: Form, hole: Hole, loaded: Loaded) -> str:
     """The completion by this form."""
     place = hole.place
-    made = form(place, loaded.tokenizer, load_template(loaded.prepared.folder))
+    made = form(place, loaded.tokenizer, load_template(loaded.prepared.folder, loaded.prepared.spec.chat_template))
     rule = StopStrings(loaded.tokenizer, (), [rules(place, cursor_of(place), made.hidden, goes_on=True)])
     text, early = "", False
     for step in decode(

@@ -5,7 +5,6 @@ The document asked for goes to stdout through `output`, remarks to stderr throug
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -15,6 +14,7 @@ import typer
 from lacli.cli.framework.flags import JsonOption
 from lacli.cli.framework.options import Common, with_common
 from lacli.cli.models import choice as models_choice
+from lacli.cli.models import facts
 from lacli.configuration.remotes import Remote, is_remote
 from lacli.errors import LacliError, ModelUnavailable
 
@@ -81,7 +81,7 @@ def list_(as_json: JsonOption = False) -> None:
         output.line("  ".join(cells).rstrip())
 
 
-_HEADER: tuple[str, ...] = ("", "name", "size", "context", "kind", "status", "completes", "licence")
+_HEADER: tuple[str, ...] = ("", "name", "size", "context", "kind", "status", "completes", "licence", "remarks")
 
 
 def _row(spec: ModelSpec, here: Presence, default: bool) -> tuple[str, ...]:
@@ -98,8 +98,11 @@ def _row(spec: ModelSpec, here: Presence, default: bool) -> tuple[str, ...]:
         f"ctx {spec.context:>6}",
         spec.style,
         "here" if here.ready else absent,
-        "fill-in-the-middle" if spec.fim else "",
+        "next edit" if spec.next_edit else "fill-in-the-middle" if spec.fim else "",
         spec.licence,
+        ", ".join(
+            (["unverified"] if spec.verified is False else []) + (["no lookahead"] if spec.decodes_plainly else [])
+        ),
     )
 
 
@@ -146,24 +149,19 @@ def show(
         diagnostics.note(ambiguous)
     here = presence(spec)
     record = _record(registry, spec, here)
-    facts: dict[str, Any] = {}
-    notes: tuple[str, ...] = ()
-    if here.files is not None:
-        facts, notes = _facts_of_file(here.files) if spec.kind == "gguf" else _facts_of_folder(here.files)
-    four_bit = facts.pop("four_bit", False)
-    if spec.path is not None:
-        record |= facts
-    elif facts:
-        record["stored_as"] = facts["stored_as"]
-    if here.files is not None or spec.kind == "hf":
-        record["runs_as"] = _runs_as(spec, four_bit, record["parameters"])
-    record |= _on_this_machine(here)
+    found, notes = facts.facts(spec, here)
+    record |= found
+    record |= facts.on_this_machine(here)
     for assumed in notes:
         diagnostics.note(assumed)
     if as_json:
         output.document(record)
         return
     note = record.pop("kernel_note")
+    if record.pop("decodes_plainly"):
+        record["lookahead"] = models_choice.PLAIN
+    if record["verified"] is False:
+        record["verified"] = "no: its markers were not held against its tokenizer"
     record["source"] = ", or ".join(map(_where_from, spec.sources))
     record["kernel"] += f": {note}" if note else " (lacli's C kernels)"
     for key, value in record.items():
@@ -311,7 +309,12 @@ def _record(registry: Registry, spec: ModelSpec, here: Presence) -> dict[str, An
         "style": spec.style,
         "stop_tokens": list(spec.stop_tokens),
         "fim": {key: value for key, value in asdict(spec.fim).items() if value} if spec.fim else None,
+        "next_edit": spec.next_edit,
         "licence": spec.licence,
+        "recommended": spec.recommended,
+        "gguf": spec.gguf,
+        "verified": spec.verified,
+        "decodes_plainly": spec.decodes_plainly,
         "ready": here.ready,
         "files": str(here.files) if here.files else None,
         "prepared": [str(folder) for folder in here.prepared],
@@ -327,69 +330,6 @@ def _where_from(source: Source) -> str:
         return f"{source.repo} (Hugging Face hub)"
     where = f"{len(source.parts)} packages" if source.parts else f"{source.package} {source.version}"
     return f"{where} (package index)"
-
-
-def _runs_as(spec: ModelSpec, four_bit: bool, parameters: int) -> dict[str, str]:
-    from lacli.models.registry.choice import for_cpu, int8_size, on_device
-
-    asked = spec.fixed_quant
-    return {
-        "cpu": asked or for_cpu(four_bit, int8_bytes=int8_size(parameters))[0],
-        "cuda": on_device(asked, "cuda")[0] or "",
-    }
-
-
-def _on_this_machine(here: Presence) -> dict[str, Any]:
-    """The kernel that would run, and the weights there are, in bytes by quantisation."""
-    from lacli.kernels.library import library, why_not
-    from lacli.models.registry.inventory import variants
-
-    found = library()
-    return {
-        "kernel": found.isa if found else "torch",
-        "kernel_note": why_not(),
-        "weights": {quant: size for folder in here.prepared for quant, size in variants(folder).items()},
-    }
-
-
-def _facts_of_file(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    from lacli.models.gguf.config import OWN, read_config
-    from lacli.models.gguf.read import read_gguf
-    from lacli.models.gguf.tokenizer import build_tokenizer
-    from lacli.models.gguf.weights import mostly_four_bits
-
-    gguf = read_gguf(file)
-    config, notes = read_config(gguf) if gguf.architecture in OWN else ({}, ())
-    tokenizer = build_tokenizer(gguf.fields)
-    stored = Counter(tensor.type_name for tensor in gguf.tensors.values())
-    facts = {
-        "title": str(gguf.fields.get("general.name", file.stem)),
-        "architecture": gguf.architecture,
-        "parameters": gguf.parameters,
-        "context": config.get("max_position_embeddings") or gguf.fields.get(f"{gguf.architecture}.context_length", 0),
-        "style": "chat" if tokenizer.chat_template else "base",
-        "stored_as": dict(stored.most_common()),
-        "bytes": sum(part.stat().st_size for part in gguf.paths),
-        "licence": str(gguf.fields.get("general.license", "")),
-        "four_bit": gguf.architecture in OWN and mostly_four_bits(gguf),
-    }
-    return facts, notes + tokenizer.notes
-
-
-def _facts_of_folder(folder: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    from lacli.models.hf.prepare import look_into
-
-    found = look_into(folder)
-    stored = Counter(tensor.dtype for tensor in found.tensors.values())
-    facts = {
-        "architecture": found.config["model_type"],
-        "parameters": found.parameters,
-        "context": found.config.get("max_position_embeddings", 0),
-        "style": "chat" if found.chat_template else "base",
-        "stored_as": dict(stored.most_common()),
-        "bytes": sum(shard.stat().st_size for shard in found.shards),
-    }
-    return facts, found.notes
 
 
 def _text(value: object) -> str:

@@ -180,6 +180,14 @@ def load_tensor(tensor: GgufTensor) -> NDArray[np.float32]:
     return decode(raw.reshape(math.prod(tensor.shape[:-1]), -1), tensor.type_name).reshape(tensor.shape)
 
 
+def load_rows(tensor: GgufTensor, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Decode these rows of a matrix to float32."""
+    import numpy as np
+
+    raw = np.memmap(tensor.path, dtype=np.uint8, mode="r", offset=tensor.offset, shape=(tensor.nbytes,))
+    return decode(np.asarray(raw).reshape(tensor.shape[0], -1)[rows], tensor.type_name)
+
+
 def decode(raw: NDArray[np.uint8], type_name: str) -> NDArray[np.float32]:
     """Rows of bytes in a block format to rows of float32."""
     import numpy as np

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lacli.models.gguf.blocks import Bits, blocks_of, is_four_bits, kind_of
 from lacli.models.gguf.config import Planned, plan
-from lacli.models.gguf.read import GgufFile, load_tensor
+from lacli.models.gguf.read import GgufFile, load_rows, load_tensor
 from lacli.models.prepare.weights import Blocked, Weight
 
 if TYPE_CHECKING:
@@ -19,14 +19,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lacli.kernels.packing import Blocks
-    from lacli.models.prepare.weights import Packed
+    from lacli.models.prepare.weights import Blocks32
 
 
 def gguf_weights(file: GgufFile, config: Mapping[str, Any]) -> list[Weight]:
     """All tensors of a llama, qwen2 or qwen3 file."""
     four_bit = mostly_four_bits(file)
     return [
-        Weight(item.name, item.shape, _loader(file, item), _blocked(file, item, four_bit) if item.matrix else None)
+        Weight(
+            item.name,
+            item.shape,
+            _loader(file, item),
+            _blocked(file, item, four_bit) if item.matrix else None,
+            _rows(file, item) if item.matrix else None,
+            item.matrix == "vocabulary",
+        )
         for item in plan(file, config)
     ]
 
@@ -42,9 +49,9 @@ def _blocked(file: GgufFile, item: Planned, four_bit: bool) -> Blocked:
     tensor = file.tensors[item.source]
     # What a 4-bit file keeps finer is what suffers most from 4 bits; so do embeddings and the head of any file.
     kept = (four_bit or item.matrix == "vocabulary") and not is_four_bits(tensor.type_name)
-    bits: dict[Packed, Bits] = {"int4": 8 if kept else 4, "int8": 8}
+    bits: dict[Blocks32, Bits] = {"int4": 8 if kept else 4, "int8": 8}
 
-    def rows(quant: Packed, first: int, last: int) -> Blocks:
+    def rows(quant: Blocks32, first: int, last: int) -> Blocks:
         return blocks_of(tensor, bits[quant], _order(item)[first:last])
 
     return Blocked({quant: kind_of(tensor.type_name, wanted) for quant, wanted in bits.items()}, rows)
@@ -56,6 +63,10 @@ def _loader(file: GgufFile, item: Planned) -> Callable[[], NDArray[np.float32]]:
         return tensor[_order(item)] if item.permuted_heads else tensor
 
     return load
+
+
+def _rows(file: GgufFile, item: Planned) -> Callable[[int, int], NDArray[np.float32]]:
+    return lambda first, last: load_rows(file.tensors[item.source], _order(item)[first:last])
 
 
 def _order(item: Planned) -> NDArray[np.intp]:

@@ -52,7 +52,25 @@ class HfFolder:
     @property
     def parameters(self) -> int:
         """Weights of all tensors together."""
-        return sum(math.prod(tensor.shape) for tensor in self.tensors.values())
+        if not self.stored_quantisation:
+            return sum(math.prod(tensor.shape) for tensor in self.tensors.values())
+        return sum(_weights_of(tensor) for tensor in self.tensors.values())
+
+    @property
+    def stored_quantisation(self) -> str:
+        """How bitsandbytes has quantised a checkpoint: nf4, fp4 or int8; empty where nobody has."""
+        stored = self.config.get("quantization_config")
+        if not isinstance(stored, dict):
+            return ""
+        is_four = stored.get("load_in_4bit") or stored.get("_load_in_4bit")
+        return str(stored.get("bnb_4bit_quant_type", "fp4")) if is_four else "int8"
+
+
+def _weights_of(tensor: StoredTensor) -> int:
+    """Weights in a tensor of a checkpoint in bitsandbytes' layout: two in a byte of codes, none in scales."""
+    if ".weight." in tensor.name or tensor.name.endswith((".SCB", ".weight_format")):
+        return 0
+    return math.prod(tensor.shape) * (2 if tensor.dtype == "U8" else 1)
 
 
 def read_folder(folder: Path, shards: Sequence[Path] | None = None) -> HfFolder:

@@ -18,16 +18,18 @@ from lacli.models.prepare.folder import (
     FLOAT_NAME,
     PACKED_NAMES,
     Making,
+    Packed,
     PreparedModel,
     find_folder,
     folder_for,
+    is_packed,
     make,
     read_record,
     variant,
     with_facts,
 )
 from lacli.models.prepare.vocabulary import embedding_rows, ends_by_name, rowless
-from lacli.models.prepare.weights import Blocked, Packed, Weight, packed_bytes
+from lacli.models.prepare.weights import Blocked, Blocks32, Weight, packed_bytes
 from lacli.models.progress import Progress, ProgressReport
 from lacli.models.registry.choice import for_cpu, int8_size
 from lacli.models.spec import ModelSpec
@@ -52,11 +54,11 @@ def prepare_hf(spec: ModelSpec, quant: Quant | None, report: ProgressReport, off
     weights = hf_weights(found)
     notes = tensor_names.untied(found, lambda name, first, last: _rows(found.tensors[name], first, last))
     if quant is None:
-        size = packed_bytes(weights, "int8") if _is_packed(found) else int8_size(found.parameters)
+        size = packed_bytes(weights, "int8") if _is_packed(found, "int8") else int8_size(found.parameters)
         quant, note = for_cpu(four_bit=False, int8_bytes=size)
         notes += (note,) if note else ()
     packed_file: Path | None = None
-    if (quant == "int4" or quant == "int8") and _is_packed(found):
+    if is_packed(quant) and _is_packed(found, quant):
         try:
             packed_file = _packed_file(found, weights, quant, _stem(folder), report)
         except (ModelUnavailable, OutOfMemory) as error:  # no place to keep it is no reason not to answer
@@ -96,9 +98,10 @@ def hf_weights(found: HfFolder) -> list[Weight]:
     return [_weight(item) for item in found.tensors.values()]
 
 
-def _is_packed(found: HfFolder) -> bool:
+def _is_packed(found: HfFolder, quant: Packed) -> bool:
     """Whether the names of the family's linears are known; others are quantised each time they are loaded."""
-    return found.config["model_type"] in tensor_names.FAMILIES and "quantization_config" not in found.config
+    families = tensor_names.FAMILIES + (tensor_names.MORE_LINEARS if quant in ("nf4", "bnb-int8") else ())
+    return found.config["model_type"] in families and "quantization_config" not in found.config
 
 
 def _weight(item: StoredTensor) -> Weight:
@@ -109,12 +112,15 @@ def _weight(item: StoredTensor) -> Weight:
     if len(item.shape) != 2 or not (vocabulary or item.name.endswith(_LINEARS)):
         return Weight(item.name, item.shape, read)
 
-    def rows(quant: Packed, first: int, last: int) -> Blocks:
+    def rows(quant: Blocks32, first: int, last: int) -> Blocks:
         from lacli.kernels.packing import quantise
 
         return quantise(_rows(item, first, last), 4 if quant == "int4" and not vocabulary else 8)
 
-    return Weight(item.name, item.shape, read, Blocked({"int4": "q8" if vocabulary else "q4m", "int8": "q8"}, rows))
+    blocked = Blocked({"int4": "q8" if vocabulary else "q4m", "int8": "q8"}, rows)
+    return Weight(
+        item.name, item.shape, read, blocked, lambda first, last: _rows(item, first, last), is_vocabulary=vocabulary
+    )
 
 
 def _rows(item: StoredTensor, first: int = 0, last: int | None = None) -> NDArray[np.float32]:

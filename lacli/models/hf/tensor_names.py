@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "starcoder2")
+MORE_LINEARS = ("gemma2", "gemma3_text", "granite", "olmo2", "phi3")
+"""Further families of which every linear but the head is called `…_proj`, as bitsandbytes takes them."""
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 _TIED_UNLESS_TOLD = ("starcoder2",)
 _STORED = f"(?:weight|bias|{'|'.join(kind[1:] for kind in OUR_KINDS)})"

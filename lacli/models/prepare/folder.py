@@ -18,13 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from lacli.errors import ModelUnavailable, OutOfMemory
 from lacli.models.base import Quant
 from lacli.models.fetch.disk import require_space
+from lacli.models.prepare.bnb import Bnb, bnb_bytes, write_bnb
 from lacli.models.prepare.positions import most_positions
-from lacli.models.prepare.weights import Packed, Weight, float_bytes, packed_bytes, write_float, write_packed
+from lacli.models.prepare.weights import Blocks32, Weight, float_bytes, packed_bytes, write_float, write_packed
 from lacli.models.progress import Progress, ProgressReport
 from lacli.models.registry.fim_markers import FimMarkers
 from lacli.models.spec import ModelSpec
@@ -34,7 +35,14 @@ from lacli.storage import atomic
 FORMAT = 3
 """Raised whenever what is written into a prepared folder changes."""
 FLOAT_NAME = "model.safetensors"
-PACKED_NAMES: dict[Packed, str] = {"int4": "model.int4.safetensors", "int8": "model.int8.safetensors"}
+Packed = Blocks32 | Bnb
+"""Quantisations with a weights file of their own."""
+PACKED_NAMES: dict[Packed, str] = {
+    "int4": "model.int4.safetensors",
+    "int8": "model.int8.safetensors",
+    "nf4": "model.nf4.safetensors",
+    "bnb-int8": "model.bnb-int8.safetensors",
+}
 RECORD_NAME = "prepared.json"
 HALF_FROM = 1_000_000_000
 """Parameters above which the float variant is bfloat16."""
@@ -118,7 +126,12 @@ def _write(folder: Path, name: str, making: Making, report: ProgressReport) -> N
 
 def variant_name(quant: Quant, record: Mapping[str, Any]) -> str:
     """The weights file a quantisation is loaded from: packed only where our own mapping knows the linears."""
-    return PACKED_NAMES[quant] if quant in ("int4", "int8") and record.get("packed") else FLOAT_NAME
+    return PACKED_NAMES[quant] if is_packed(quant) and record.get("packed") else FLOAT_NAME
+
+
+def is_packed(quant: Quant) -> TypeGuard[Packed]:
+    """Whether weights of this quantisation have a file of their own."""
+    return quant in PACKED_NAMES
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
@@ -171,7 +184,7 @@ def with_facts(spec: ModelSpec, config: Mapping[str, Any], template: str | None)
     """`spec` with the context the model really has, and plain continuation where it has no chat template."""
     most = most_positions(config)
     context = min(spec.context or most, most) if most else spec.context or 2048
-    return replace(spec, context=context, style=spec.style if template else "base")
+    return replace(spec, context=context, style=spec.style if template or spec.chat_template else "base")
 
 
 def find_folder(digest: str) -> Path | None:
@@ -199,6 +212,8 @@ def _format_of(folder: Path) -> int:
 def _needed(making: Making, name: str) -> int:
     documents = sum(len(text.encode()) for text in making.documents.values())
     quant = _packed(name)
+    if quant == "nf4" or quant == "bnb-int8":
+        return documents + bnb_bytes(making.weights, quant)
     return documents + (packed_bytes(making.weights, quant) if quant else float_bytes(making.weights, making.half))
 
 
@@ -212,7 +227,9 @@ def _write_weights(path: Path, making: Making, report: ProgressReport, name: str
 
     quant = _packed(name or path.name)
     try:
-        if quant:
+        if quant == "nf4" or quant == "bnb-int8":
+            write_bnb(path, making.weights, quant, tick)
+        elif quant:
             write_packed(path, making.weights, quant, tick)
         else:
             write_float(path, making.weights, making.half, tick)

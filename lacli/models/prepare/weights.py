@@ -1,7 +1,7 @@
 """Writes safetensors files one tensor at a time: a model of any size is prepared in the memory of its largest tensor.
 
-Lives here: the two layouts of a prepared model, float and packed. May not: know where tensors come from - sources hand
-over `Weight`s.
+Lives here: two layouts of a prepared model, float and in blocks of 32 (bitsandbytes' is `bnb`). May not: know where
+tensors come from - sources hand over `Weight`s.
 
 A packed file holds, for a matrix `x.weight`, one tensor `x.<kind>` of bytes as lacli/kernels/src/lacli.h describes
 them; norms and biases are float32 under their own names. It is read in place, so every matrix begins at a multiple of
@@ -10,17 +10,14 @@ them; norms and biases are float32 under their own names. It is read in place, s
 
 from __future__ import annotations
 
-import json
 import math
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from lacli.errors import LacliError
-from lacli.storage import atomic
+from lacli.models.prepare.file import Slot, Writer, laid_out
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,14 +25,10 @@ if TYPE_CHECKING:
 
     from lacli.kernels.packing import Blocks, Kind
 
-Packed = Literal["int4", "int8"]
-"""Quantisations with a packed file."""
-_ALIGNMENT = 64
-_NAMES = {"F32": 4, "BF16": 2, "U8": 1}
+Blocks32 = Literal["int4", "int8"]
+"""Quantisations in blocks of 32, as our own kernels read them."""
 _PART = 1 << 22
 """Weights packed at a time."""
-_PIECE = 1 << 22
-"""Bytes written at a time, so that each begins at a multiple of as many."""
 Ticker = Callable[[int, int], None]
 """Told (tensors done, tensors in all)."""
 
@@ -44,9 +37,9 @@ Ticker = Callable[[int, int], None]
 class Blocked:
     """A matrix that can be packed."""
 
-    kinds: Mapping[Packed, Kind]
+    kinds: Mapping[Blocks32, Kind]
     """How it is packed for each quantisation."""
-    rows: Callable[[Packed, int, int], Blocks]
+    rows: Callable[[Blocks32, int, int], Blocks]
     """Reads and, where it must be, rounds the rows [first, last)."""
 
 
@@ -60,36 +53,54 @@ class Weight:
     """Reads and decodes it."""
     blocked: Blocked | None = None
     """None for what stays float in every variant: norms and biases."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    name: str
-    kind: str
-    shape: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * _NAMES[self.kind]
+    rows: Callable[[int, int], NDArray[np.float32]] | None = None
+    """Reads and decodes the rows [first, last) of a matrix."""
+    is_vocabulary: bool = False
+    """Embeddings and head, which keep more bits than a linear."""
 
 
 def write_float(path: Path, weights: Sequence[Weight], half: bool, tick: Ticker) -> None:
     """All tensors under their own names, float32, or bfloat16 where `half`."""
     kind = "BF16" if half else "F32"
-    laid_out = _laid_out([(_Slot(weight.name, kind, weight.shape), weight) for weight in weights])
-    with _Writer(path, [slot for slot, _ in laid_out]) as writer:
-        for done, (_, weight) in enumerate(laid_out):
+    placed = laid_out([(Slot(weight.name, kind, weight.shape), weight) for weight in weights])
+    with Writer(path, [slot for slot, _ in placed]) as writer:
+        for done, (_, weight) in enumerate(placed):
             tick(done, len(weights))
-            values = weight.load()
-            writer.put(weight.name, _bfloat16(values) if half else values)
+            put_float(writer, weight, half)
         tick(len(weights), len(weights))
 
 
-def write_packed(path: Path, weights: Sequence[Weight], quant: Packed, tick: Ticker) -> None:
+def put_float(writer: Writer, weight: Weight, half: bool) -> None:
+    """A tensor as float32, or bfloat16 where `half`."""
+    for values in pieces(weight):
+        writer.put_piece(weight.name, bfloat16(values) if half else values)
+
+
+def pieces(weight: Weight, multiple: int = 1) -> Iterator[NDArray[np.float32]]:
+    """A tensor, a matrix some rows at a time: of each piece but the last the rows are a multiple of `multiple`.
+
+    Raises LacliError where the tensor is of another shape than announced.
+    """
+    if weight.rows is None:
+        values = weight.load()
+        if values.shape != weight.shape:
+            raise LacliError(
+                f"{weight.name} has shape {list(values.shape)} where {list(weight.shape)} was announced",
+                "fetch the model again",
+            )
+        yield values
+        return
+    rows, columns = weight.shape
+    step = max(1, _PART // max(1, columns * multiple)) * multiple
+    for first in range(0, rows, step):
+        yield weight.rows(first, min(first + step, rows))
+
+
+def write_packed(path: Path, weights: Sequence[Weight], quant: Blocks32, tick: Ticker) -> None:
     """Matrices packed, vectors float32."""
-    laid_out = _laid_out([(_slot(weight, quant), weight) for weight in weights])
-    with _Writer(path, [slot for slot, _ in laid_out]) as writer:
-        for done, (_, weight) in enumerate(laid_out):
+    placed = laid_out([(_slot(weight, quant), weight) for weight in weights])
+    with Writer(path, [slot for slot, _ in placed]) as writer:
+        for done, (_, weight) in enumerate(placed):
             tick(done, len(weights))
             if weight.blocked is None:
                 writer.put(weight.name, weight.load())
@@ -108,22 +119,22 @@ def float_bytes(weights: Sequence[Weight], half: bool) -> int:
     return sum(math.prod(weight.shape) for weight in weights) * (2 if half else 4)
 
 
-def packed_bytes(weights: Sequence[Weight], quant: Packed) -> int:
+def packed_bytes(weights: Sequence[Weight], quant: Blocks32) -> int:
     """Size of what `write_packed` writes, header apart."""
     return sum(_slot(weight, quant).nbytes for weight in weights)
 
 
-def _slot(weight: Weight, quant: Packed) -> _Slot:
+def _slot(weight: Weight, quant: Blocks32) -> Slot:
     from lacli.kernels.packing import shape
 
     if weight.blocked is None:
-        return _Slot(weight.name, "F32", weight.shape)
+        return Slot(weight.name, "F32", weight.shape)
     kind = weight.blocked.kinds[quant]
     rows, columns = weight.shape
-    return _Slot(packed_name(weight.name, kind), "U8", shape(kind, rows, columns))
+    return Slot(packed_name(weight.name, kind), "U8", shape(kind, rows, columns))
 
 
-def _put_packed(writer: _Writer, weight: Weight, blocked: Blocked, quant: Packed) -> None:
+def _put_packed(writer: Writer, weight: Weight, blocked: Blocked, quant: Blocks32) -> None:
     from lacli.kernels.packing import PANEL, pack
 
     rows, columns = weight.shape
@@ -131,12 +142,12 @@ def _put_packed(writer: _Writer, weight: Weight, blocked: Blocked, quant: Packed
     name = packed_name(weight.name, blocked.kinds[quant])
     try:
         for first in range(0, rows, step):
-            writer.put_panels(name, pack(blocked.rows(quant, first, min(first + step, rows))))
+            writer.put_piece(name, pack(blocked.rows(quant, first, min(first + step, rows))))
     except LacliError as error:
         raise LacliError(f"{weight.name} cannot be packed: {error.message}", error.hint) from error
 
 
-def _bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
+def bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
     """Rounded to the nearest, to even in the middle; what is no number stays none."""
     import numpy as np
 
@@ -144,90 +155,3 @@ def _bfloat16(values: NDArray[np.float32]) -> NDArray[np.uint16]:
     rounded = ((bits + (((bits >> 16) & 1) + 0x7FFF)) >> 16).astype(np.uint16)
     rounded[np.isnan(values)] = 0x7FC0
     return rounded
-
-
-def _laid_out(tensors: Sequence[tuple[_Slot, Weight]]) -> list[tuple[_Slot, Weight]]:
-    """In the order in which they lie in a file: those with a size divisible by 64, then by falling element size. With
-    the header padded, every tensor lies where a memory map can use it as it is."""
-    return sorted(tensors, key=lambda pair: (pair[0].nbytes % _ALIGNMENT != 0, -_NAMES[pair[0].kind]))
-
-
-class _Writer:
-    """A safetensors file whose layout is fixed first and that is written from its beginning to its end.
-
-    Large pieces at multiples of their size are what the system keeps in large pages of its cache, which the forward
-    reads up to a quarter faster than those that small writes at odd places leave.
-    """
-
-    def __init__(self, path: Path, slots: Sequence[_Slot]) -> None:
-        """slots: as `_laid_out` has them."""
-        self._path = path
-        self._slots = {slot.name: slot for slot in slots}
-        self._missing = {slot.name: slot.nbytes for slot in slots}
-        self._waiting = bytearray()
-        self._file: FileIO | None = None
-
-    def __enter__(self) -> _Writer:
-        self._file = self._path.open("xb", buffering=0)
-        self._append(memoryview(_header(list(self._slots.values()))))
-        return self
-
-    def put(self, name: str, values: NDArray[Any]) -> None:
-        """Write one tensor."""
-        shape = self._slots[name].shape
-        if values.shape != shape:
-            raise LacliError(
-                f"{name} has shape {list(values.shape)} where {list(shape)} was announced", "fetch the model again"
-            )
-        self._write(name, values)
-
-    def put_panels(self, name: str, data: NDArray[np.uint8]) -> None:
-        """Write the next panels of a packed matrix."""
-        self._write(name, data)
-
-    def _write(self, name: str, values: NDArray[Any]) -> None:
-        import numpy as np
-
-        assert sys.byteorder == "little"
-        assert values.itemsize == _NAMES[self._slots[name].kind]
-        turn = next((each for each, left in self._missing.items() if left), name)
-        assert name == turn or not values.nbytes, f"{name} is written where {turn} is to be"
-        self._append(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
-        self._missing[name] -= values.nbytes
-
-    def _append(self, data: memoryview) -> None:
-        while data:
-            part = data[: _PIECE - len(self._waiting)]
-            self._waiting += part
-            data = data[len(part) :]
-            if len(self._waiting) == _PIECE:
-                self._flush(durable=False)
-
-    def _flush(self, durable: bool) -> None:
-        assert self._file is not None
-        atomic.write_all(self._file.fileno(), bytes(self._waiting), durable)
-        self._waiting.clear()
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        assert self._file is not None
-        with self._file:
-            if kind is None:
-                missing = [name for name, left in self._missing.items() if left]
-                assert not missing, f"tensors never written in full: {missing[:3]}"
-                self._flush(durable=True)
-
-
-def _header(slots: Sequence[_Slot]) -> bytes:
-    """What stands before the tensors."""
-    offset = 0
-    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
-    for slot in slots:
-        header[slot.name] = {
-            "dtype": slot.kind,
-            "shape": list(slot.shape),
-            "data_offsets": [offset, offset + slot.nbytes],
-        }
-        offset += slot.nbytes
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-(len(text) + 8) % _ALIGNMENT)
-    return len(text).to_bytes(8, "little") + text

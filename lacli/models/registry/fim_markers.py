@@ -17,7 +17,7 @@ class FimMarkers:
     prefix: str
     suffix: str
     middle: str
-    """May be empty if the suffix comes first: then nothing follows the prefix."""
+    """Ends the prompt. May be empty if the suffix comes first: then nothing follows the text before the cursor."""
     order: Literal["psm", "spm"] = "psm"
     """Which part comes first: prefix-suffix-middle or suffix-prefix-middle."""
     stop: tuple[str, ...] = ()

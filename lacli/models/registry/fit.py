@@ -6,29 +6,29 @@ Files only, no torch. What is not known yet is estimated, and marked as an estim
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lacli.models.prepare.positions import most_positions
-from lacli.models.registry import limits
+from lacli.models.registry import shape
 from lacli.models.registry.inventory import Presence, presence, variants
+from lacli.models.registry.machine import Machine, this_machine
 from lacli.models.spec import ModelSpec
 
-_PROGRAM = 400_000_000
-"""Memory of Python and PyTorch themselves."""
-_ROWS = 64
+_PROGRAM = {"cpu": 400_000_000, "cuda": 600_000_000}
+"""Memory of Python and PyTorch themselves; on a card of its driver, kernels and captured graphs."""
+_ROWS = {"cpu": 64, "cuda": 512}
 """The most rows of a forward: a chunk of the prompt, or the widest step."""
-_BYTES = {"int4": 0.5625, "nf4": 0.5625, "int8": 1.0625, "bnb-int8": 1.03, "none": 2.0}
+_BYTES = {"int4": 0.5625, "nf4": 0.516, "int8": 1.0625, "bnb-int8": 1.002, "none": 2.0}
 """Bytes of a weight with its share of the scales; `none` is bfloat16, as in most models."""
 _WIDE = {"int4": 1.0625, "int8": 1.0625, "nf4": 2.0, "bnb-int8": 2.0, "none": 2.0}
 """The same for embeddings and head, which keep more bits."""
-_KV_BYTES = {"none": 4}
-"""Bytes of a number in the KV cache; 2 unless listed."""
-_WAIT_S = 5.0
+_FEWER = {"none": "int8", "int8": "int4", "bnb-int8": "nf4"}
+"""What to try where the weights are too large."""
+_ON_CPU = {"nf4": "int4", "bnb-int8": "int8"}
+_LEAST_CONTEXT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,15 @@ class Fit:
     measured: bool
     """Whether `weights` is what lies on the disk rather than an estimate."""
     kv_token: int
-    """KV cache of one token; 0 where the model's configuration is not on this computer."""
+    """KV cache of one token; 0 where nothing tells."""
     work: int
     """The program itself, activations and logits."""
     free: int
     total: int
+    token_bytes: int = 0
+    """What the step of one token reads with an empty context: weights, less those that it leaves alone."""
+    decodes_plainly: bool = False
+    """Whether lookahead brings this model nothing."""
 
     @property
     def cache(self) -> int:
@@ -71,33 +75,87 @@ class Fit:
         return max(0, min(room // self.kv_token, self.context)) if self.kv_token else 0
 
 
-def fit(spec: ModelSpec, context: int | None = None, quant: str | None = None, device: str = "auto") -> Fit:
+def fit(
+    spec: ModelSpec,
+    context: int | None = None,
+    quant: str | None = None,
+    device: str = "auto",
+    machine: Machine | None = None,
+) -> Fit:
     """Compare what `spec` needs for a context of this length with the free memory of the device it would run on."""
+    machine = machine or this_machine(with_card=device in ("auto", "cuda"))
     here = presence(spec)
     config = _config(spec, here)
-    graphics = _graphics_memory() if device in ("auto", "cuda") else None
-    where = "cuda" if graphics else "cpu"
-    free, total = graphics or _memory()
+    card = machine.card if device in ("auto", "cuda") else None
+    where, memory = ("cuda", card) if card else ("cpu", machine.ram)
     runs = quant or _quant(spec, here, where)
     known = {name: size for folder in here.prepared for name, size in variants(folder).items()}
-    parameters = spec.parameters or _parameters(config)
+    parameters = spec.parameters or shape.parameters(config)
     bound = spec.context or most_positions(config) or 0
+    weights = known.get(runs) or _estimate(parameters, config, runs)
+    embedding, experts = shape.unread(config)
     return Fit(
         quant=runs,
         device=where,
         context=min(context, bound) if context and bound else context or bound,
-        weights=known.get(runs) or _estimate(parameters, config, runs),
+        weights=weights,
         measured=runs in known,
-        kv_token=_kv_token(config, runs),
-        work=_PROGRAM + _ROWS * 4 * (_number(config, "vocab_size") + 8 * _number(config, "hidden_size")),
-        free=free,
-        total=total,
+        kv_token=shape.kv_numbers(config) * _number_bytes(runs, where),
+        work=_PROGRAM[where]
+        + _ROWS[where] * 4 * (shape.number(config, "vocab_size") + 8 * shape.number(config, "hidden_size")),
+        free=memory.free,
+        total=memory.total,
+        token_bytes=max(0, round(weights - embedding * _WIDE[runs] - experts * _BYTES[runs])),
+        decodes_plainly=spec.decodes_plainly or shape.decodes_plainly(config),
     )
 
 
-def _number(config: Mapping[str, Any], key: str) -> int:
-    value = config.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+def ways(spec: ModelSpec, found: Fit, machine: Machine) -> list[str]:
+    """Up to three nearest ways in which this model fits after all, as options of a command; none where it does."""
+    if found.fits:
+        return []
+    ways = []
+    if found.most_context >= _LEAST_CONTEXT:
+        ways.append(f"--ctx {_round(found.most_context)}")
+    tries = [(quant, found.device) for quant in _fewer(found.quant)]
+    if found.device == "cuda":
+        tries += [(quant, "cpu") for quant in _fewer(found.quant, itself=True)]
+    for quant, device in tries:
+        other = fit(spec, found.context, _ON_CPU.get(quant, quant) if device == "cpu" else quant, device, machine)
+        options = f"--quant {other.quant}" + (" --device cpu" if device != found.device else "")
+        if other.fits:
+            ways.append(options)
+        elif other.most_context >= _LEAST_CONTEXT:
+            ways.append(f"{options} --ctx {_round(other.most_context)}")
+    return ways[:3]
+
+
+def floor_ms(found: Fit, bandwidth: float) -> float:
+    """The time that one token takes at least: what it reads by the bandwidth of the memory. A projection."""
+    return 1e3 * found.token_bytes / bandwidth
+
+
+def registered_that_fit(specs: list[ModelSpec], found: Fit, machine: Machine) -> str:
+    """The largest of these models that fits with the same context; empty where none does."""
+    device = found.device
+    fitting = (
+        spec
+        for spec in sorted(specs, key=lambda each: -each.parameters)
+        if (other := fit(spec, found.context, None, device, machine)).fits and other.kv_token
+    )
+    return next((spec.alias for spec in fitting), "")
+
+
+def _fewer(quant: str, itself: bool = False) -> list[str]:
+    found = [quant] if itself else []
+    while quant in _FEWER:
+        quant = _FEWER[quant]
+        found.append(quant)
+    return found
+
+
+def _round(tokens: int) -> int:
+    return tokens // 256 * 256
 
 
 def _quant(spec: ModelSpec, here: Presence, device: str) -> str:
@@ -113,7 +171,7 @@ def _quant(spec: ModelSpec, here: Presence, device: str) -> str:
 
 
 def _config(spec: ModelSpec, here: Presence) -> Mapping[str, Any]:
-    """The model's configuration, as far as it is on this computer."""
+    """The model's configuration, as far as it is on this computer, or the registry's word for it."""
     folders = [*here.prepared, *([here.files] if here.files is not None and spec.kind == "hf" else [])]
     for folder in folders:
         try:
@@ -121,10 +179,11 @@ def _config(spec: ModelSpec, here: Presence) -> Mapping[str, Any]:
         except (OSError, ValueError):
             continue
         if isinstance(found, dict):
-            return found
+            text = found.get("text_config")
+            return {**found, **text} if isinstance(text, dict) else found
     if here.files is not None and spec.kind == "gguf":
         return _config_of_gguf(here.files)
-    return {}
+    return spec.shape
 
 
 def _config_of_gguf(file: Path) -> Mapping[str, Any]:
@@ -132,56 +191,16 @@ def _config_of_gguf(file: Path) -> Mapping[str, Any]:
     from lacli.models.gguf.read import read_gguf
 
     gguf = read_gguf(file)
-    return read_config(gguf)[0] if gguf.architecture in OWN else {}
-
-
-def _parameters(config: Mapping[str, Any]) -> int:
-    """The number of weights of a model of the Llama shape; 0 if the configuration does not tell."""
-    hidden, layers = _number(config, "hidden_size"), _number(config, "num_hidden_layers")
-    if not hidden or not layers:
-        return 0
-    heads = _number(config, "num_attention_heads") or 1
-    width = _number(config, "head_dim") or hidden // heads
-    keys = (_number(config, "num_key_value_heads") or heads) * width
-    layer = 2 * hidden * (heads * width + keys) + 3 * hidden * _number(config, "intermediate_size")
-    return layers * layer + _wide(config)
-
-
-def _wide(config: Mapping[str, Any]) -> int:
-    """Weights of the embeddings, and of the head if it has its own."""
-    tables = 1 if config.get("tie_word_embeddings") else 2
-    return tables * _number(config, "vocab_size") * _number(config, "hidden_size")
+    if gguf.architecture in OWN:
+        return read_config(gguf)[0]
+    return {"layer_types": ["other"]} if shape.architecture_decodes_plainly(gguf.architecture) else {}
 
 
 def _estimate(parameters: int, config: Mapping[str, Any], quant: str) -> int:
-    wide = min(_wide(config), parameters)
+    wide = min(shape.wide(config), parameters)
     return round((parameters - wide) * _BYTES[quant] + wide * _WIDE[quant])
 
 
-def _kv_token(config: Mapping[str, Any], quant: str) -> int:
-    """Keys and values of one token in all layers."""
-    hidden, heads = _number(config, "hidden_size"), _number(config, "num_attention_heads")
-    if not hidden or not heads:
-        return 0
-    width = _number(config, "head_dim") or hidden // heads
-    keys = _number(config, "num_key_value_heads") or heads
-    return 2 * _number(config, "num_hidden_layers") * keys * width * _KV_BYTES.get(quant, 2)
-
-
-def _memory() -> tuple[int, int]:
-    """Free and all memory."""
-    return limits.free_memory(), limits.all_memory()
-
-
-def _graphics_memory() -> tuple[int, int] | None:
-    """Free and all memory of the first graphics card that CUDA could use; None where there is none."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return None
-    query = [program, "--query-gpu=memory.free,memory.total", "--format=csv,noheader,nounits"]
-    try:
-        done = subprocess.run(query, capture_output=True, timeout=_WAIT_S, check=True, stdin=subprocess.DEVNULL)
-        free, total = done.stdout.decode().splitlines()[0].split(",")
-        return int(free) << 20, int(total) << 20
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return None
+def _number_bytes(quant: str, device: str) -> int:
+    """Bytes of a number in the KV cache: float32 on a CPU where the weights are, else 16 bits."""
+    return 4 if quant == "none" and device == "cpu" else 2

@@ -89,8 +89,8 @@ def remove(spec: ModelSpec) -> int:
 def variants(folder: Path) -> dict[str, int]:
     """The quantisations a prepared folder holds weights for, and the bytes of each."""
     weights = (read_record(folder) or {}).get("weights", {})
-    names: dict[str, str] = {"int4": PACKED_NAMES["int4"], "int8": PACKED_NAMES["int8"], "none": FLOAT_NAME}
-    return {quant: weights[name] for quant, name in names.items() if name in weights}
+    names: list[tuple[str, str]] = [*PACKED_NAMES.items(), ("none", FLOAT_NAME)]
+    return {quant: weights[name] for quant, name in names if name in weights}
 
 
 def _remove_source(source: Source) -> int:

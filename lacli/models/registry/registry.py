@@ -23,7 +23,7 @@ from lacli.models.registry.table import TomlTable, nearest
 from lacli.models.spec import Kind, ModelSpec, RegistryProblem
 from lacli.paths import config_dir
 
-_TOP_KEYS = ("default", "models", "fim")
+_TOP_KEYS = ("default", "models", "fim", "chat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,7 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[RegistryPr
     models: dict[str, ModelSpec] = {}
     origins: dict[str, Path] = {}
     families: dict[str, FimMarkers] = {}
+    chats: dict[str, str] = {}
     default = ""
     for file in registry_files() if files is None else files:
         document = _read(file, found)
@@ -126,8 +127,10 @@ def load_registry(files: Sequence[Path] | None = None, problems: list[RegistryPr
         tables = {key: each if isinstance(each, dict) else {} for key, each in document.items()}
         for name, table in tables.get("fim", {}).items():
             families[name] = TomlTable(file, f"fim.{name}", table, found).markers()
+        for name, table in tables.get("chat", {}).items():
+            chats[name] = TomlTable(file, f"chat.{name}", table, found).template()
         for alias, table in tables.get("models", {}).items():
-            spec = TomlTable(file, f"models.{alias}", table, found).spec(alias, families)
+            spec = TomlTable(file, f"models.{alias}", table, found).spec(alias, families, chats)
             if spec is not None:
                 models[alias], origins[alias] = spec, file
     if default not in models and not found:
@@ -192,7 +195,7 @@ def _check_top(file: Path, document: Mapping[str, Any], problems: list[RegistryP
     for key in document:
         if key not in _TOP_KEYS:
             problems.append(RegistryProblem(file, key, "unknown key", nearest(key, _TOP_KEYS)))
-    for key in ("models", "fim"):
+    for key in ("models", "fim", "chat"):
         if not isinstance(document.get(key, {}), dict):
             problems.append(RegistryProblem(file, key, "must be a table"))
     default = document.get("default", "")

@@ -7,12 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from lacli.models.registry import fim_markers
+from lacli.models.base import Quant
+from lacli.models.registry import fim_markers, shape
 from lacli.models.registry.fim_markers import FimMarkers
 from lacli.models.spec import EDIT_LINES, QUANTS, ModelSpec, RegistryProblem, Source
 
 _REQUIRED = ("title", "kind", "sources", "context", "style", "licence", "parameters")
-_MODEL_KEYS = (*_REQUIRED, "quant", "stop_tokens", "fim", "note", "edit_lines")
+_OPTIONAL_KEYS = ("quant", "stop_tokens", "fim", "note", "edit_lines", "chat", "next_edit", "recommended", "gguf")
+_MODEL_KEYS = (*_REQUIRED, *_OPTIONAL_KEYS, "verified", "decodes_plainly", "shape")
+NEXT_EDIT = ("zeta", "sweep", "instinct")
+"""Formats of prompts for the next edit that the models' makers have published."""
+_RECOMMENDED = ("int4", "int8", "none")
 _SOURCE_KEYS = {
     "wheel": ("kind", "package", "version", "member", "wheel_bytes", "wheel_sha256", "bytes", "sha256"),
     "parts": ("kind", "package", "version", "member", "file", "bytes", "sha256", "wheels"),
@@ -91,7 +96,15 @@ class TomlTable:
             return ()
         return tuple(value)
 
-    def spec(self, alias: str, families: Mapping[str, FimMarkers]) -> ModelSpec | None:
+    def truth(self, key: str) -> bool | None:
+        """True or false; None where the table does not say."""
+        value = self.data.get(key)
+        if value is not None and not isinstance(value, bool):
+            self.wrong(key, "must be true or false")
+            return None
+        return value
+
+    def spec(self, alias: str, families: Mapping[str, FimMarkers], chats: Mapping[str, str]) -> ModelSpec | None:
         """This table as a model; None if anything in it is wrong."""
         self.only(_MODEL_KEYS, _REQUIRED)
         if (
@@ -117,6 +130,13 @@ class TomlTable:
             parameters=self.count_of("parameters"),
             note=self.text("note"),
             edit_lines=self.count_of("edit_lines") if "edit_lines" in self.data else EDIT_LINES,
+            chat_template=self._chat(chats),
+            next_edit=self.choice("next_edit", NEXT_EDIT),
+            recommended=cast("Quant | None", self.choice("recommended", _RECOMMENDED) or None),
+            gguf=self._gguf(),
+            verified=self.truth("verified"),
+            shape=self._shape(),
+            decodes_plainly=bool(self.truth("decodes_plainly")),
         )
         return spec if len(self.problems) == self.count else None
 
@@ -200,6 +220,31 @@ class TomlTable:
         if len(self.problems) == self.count and whole != self.data.get("bytes"):
             self.wrong("bytes", f"the parts together have {whole:,}", "their bytes must add up")
         return tuple(parts)
+
+    def _chat(self, chats: Mapping[str, str]) -> str:
+        name = self.text("chat")
+        if name and name not in chats:
+            self.wrong("chat", f"no chat template named {name!r}", nearest(name, tuple(chats)))
+        return chats.get(name, "")
+
+    def template(self) -> str:
+        """This table as a chat template."""
+        self.only(("template",), ("template",))
+        return self.text("template")
+
+    def _shape(self) -> Mapping[str, Any]:
+        if "shape" not in self.data:
+            return {}
+        table = self._inner("shape", self.data["shape"])
+        table.only(shape.KEYS, shape.KEYS[:4])
+        tied = "tie_word_embeddings"
+        return {tied: bool(table.truth(tied))} | {key: table.count_of(key) for key in table.data if key != tied}
+
+    def _gguf(self) -> str:
+        value = self.text("gguf")
+        if value and (value.count("/") != 2 or ".." in value or not value.lower().endswith(".gguf")):
+            self.wrong("gguf", f"{value!r} is no file of a hub repository", "owner/name/file.gguf")
+        return value
 
     def _fim(self, families: Mapping[str, FimMarkers]) -> FimMarkers | None:
         value = self.data.get("fim")

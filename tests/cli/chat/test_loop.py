@@ -226,7 +226,7 @@ class TestCompletion:
             ("see (@src/b\t", "see (@src/beta.py"),
             ("mail me@alphab\t", "mail me@alphab"),
             ("/set temp\t", "/set temperature"),
-            ("/model smol\t", "/model smollm2-135m"),
+            ("/model smollm2\t", "/model smollm2-135m"),
             ("/pool x\t", "/pool x"),
             ("/nosuch al\t", "/nosuch al"),
         ],

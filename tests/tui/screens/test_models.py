@@ -59,7 +59,7 @@ async def test_a_name_is_searched_and_a_path_can_be_typed(opened: Open) -> None:
 
 
 async def test_the_real_registry_is_shown(opened: Open, monkeypatch: pytest.MonkeyPatch, sandbox: Path) -> None:
-    monkeypatch.setattr("lacli.models.registry.fit._graphics_memory", lambda: None)
+    monkeypatch.setattr("lacli.models.registry.machine.graphics_memory", lambda: None)
     async with opened(ModelsScreen("smollm2-135m")) as it:
         await it.until("smollm2-135m", "in use", "free", "fetch ≈ 3.1 GB")
         assert len(it.keys) > 3

@@ -50,11 +50,21 @@ def config_for(quant: Quant, device: str) -> BitsAndBytesConfig:
             load_in_4bit=True,
             bnb_4bit_quant_type="nf4",
             bnb_4bit_use_double_quant=True,
-            # float32 activations leave the fused CUDA kernels above 7 rows; a CPU has no fast bfloat16 product here.
-            bnb_4bit_compute_dtype=torch.float32 if device == "cpu" else torch.bfloat16,
+            bnb_4bit_compute_dtype=dtype_on(device),
         )
     # A threshold above 0 picks outlier columns over all rows of a call: a row would depend on its neighbours.
     return BitsAndBytesConfig(load_in_8bit=True, llm_int8_threshold=0.0)
+
+
+def dtype_on(device: str) -> torch.dtype:
+    """What activations are: bfloat16 on CUDA, float16 on cards before Ampere, which have no fast bfloat16.
+
+    float32 activations leave the fused CUDA kernels above 7 rows; a CPU has no fast product of either.
+    """
+    if device == "cpu":
+        return torch.float32
+    is_older = torch.cuda.is_available() and torch.cuda.get_device_capability()[0] < 8
+    return torch.float16 if is_older else torch.bfloat16
 
 
 class FourBitLinear(QuantLinear):
@@ -64,6 +74,7 @@ class FourBitLinear(QuantLinear):
         super().__init__()
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self._state = linear.weight.quant_state
+        self._state.dtype = torch.float32  # what it was stored for would round once more
         self.register_buffer("weight", linear.weight.data)
         self.register_buffer("bias", None if linear.bias is None else linear.bias.data.to(torch.float32))
 
@@ -73,7 +84,7 @@ class FourBitLinear(QuantLinear):
 
         if not x.is_floating_point():  # some models cast their input to the dtype of the weight
             raise RuntimeError("this model casts activations to the dtype of its weights")
-        weight = dequantize_4bit(self.get_buffer("weight"), self._state).to(torch.float32)
+        weight = dequantize_4bit(self.get_buffer("weight"), self._state)
         bias = None if self.bias is None else self.get_buffer("bias")
         return row_exact_product(x.to(torch.float32), weight, bias).to(x.dtype)
 

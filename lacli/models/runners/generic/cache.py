@@ -110,12 +110,12 @@ class Past(Protocol):
         """Forget the rows of an earlier forward that nobody kept; `filled` is the truth afterwards."""
         ...
 
-    def begin(self) -> Cache:
+    def begin(self) -> Cache | list[Tensor] | None:
         """The cache to hand to a forward."""
         ...
 
-    def check(self, rows: int) -> None:
-        """Raise if the forward that just ran did not store its rows."""
+    def check(self, rows: int, output: Any) -> None:
+        """Take what the forward that just ran gave back. Raises if it did not store its rows."""
         ...
 
     def keep(self, path: Sequence[int]) -> None:
@@ -156,7 +156,7 @@ class BranchPast:
             layer.length, layer.pending = self.filled, 0
         return self.cache
 
-    def check(self, rows: int) -> None:
+    def check(self, rows: int, output: Any) -> None:
         """See `Past`: some releases ignore a cache passed under an old name without a word."""
         if not any(layer.pending == rows for layer in self.layers):
             raise LacliError(
@@ -198,14 +198,14 @@ class RecurrentPast:
             self.filled = 0
             self._moved = False
 
-    def begin(self) -> Cache:
+    def begin(self) -> Cache | list[Tensor] | None:
         """See `Past`."""
         if self.filled == 0:
             self._cache = DynamicCache(config=self._config)
         self._moved = True
         return self._cache
 
-    def check(self, rows: int) -> None:
+    def check(self, rows: int, output: Any) -> None:
         """See `Past`; a state has no length to look at, the runner's trial compares logits instead."""
 
     def keep(self, path: Sequence[int]) -> None:
@@ -217,3 +217,22 @@ class RecurrentPast:
         """See `Past`."""
         if length < self.filled:
             self.filled = 0
+
+
+class StatePast(RecurrentPast):
+    """The past of a model without a cache class (RWKV): a list of tensors that it makes, and updates in place."""
+
+    def __init__(self, config: PreTrainedConfig) -> None:
+        super().__init__(config)
+        self._state: list[Tensor] | None = None
+
+    def begin(self) -> list[Tensor] | None:
+        """See `Past`."""
+        if self.filled == 0:
+            self._state = None
+        self._moved = True
+        return self._state
+
+    def check(self, rows: int, output: Any) -> None:
+        """See `Past`."""
+        self._state = output.state

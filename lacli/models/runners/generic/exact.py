@@ -127,8 +127,9 @@ def rotary_in_whole_vectors(module: nn.Module, args: tuple[Any, ...], kwargs: di
         return output
     call = inspect.signature(module.forward).bind(*args, **kwargs)
     positions: Tensor = call.arguments["position_ids"]
-    padding = positions[:, -1:].expand(-1, -rows % VECTOR)
-    padded = module.forward(**{**call.arguments, "position_ids": torch.cat([positions, padding], dim=1)})
+    # Some families give a row several positions: [3, batch, rows].
+    padding = positions[..., -1:].expand(*positions.shape[:-1], -rows % VECTOR)
+    padded = module.forward(**{**call.arguments, "position_ids": torch.cat([positions, padding], dim=-1)})
     if isinstance(padded, Tensor):
         return padded[:, :rows]
     return tuple(tensor[:, :rows] for tensor in padded)

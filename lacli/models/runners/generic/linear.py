@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 _MATMULS = (torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__)
+_VECTORISED = (torch.sigmoid, torch.Tensor.sigmoid)
+"""Round the last elements of a buffer otherwise than the others; computed in float64, both round to the same."""
 
 
 def row_exact_product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -39,6 +41,8 @@ class _ExactProducts(TorchFunctionMode):
             return row_exact_product(*args, **kwargs)
         if func in _MATMULS and args[0].dtype == torch.float32 and args[1].dim() == 2:
             return row_exact_product(args[0], args[1].T)
+        if func in _VECTORISED and args[0].dtype == torch.float32:
+            return func(args[0].to(torch.float64), *args[1:], **kwargs).to(torch.float32)
         return func(*args, **kwargs)
 
 

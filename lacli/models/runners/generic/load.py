@@ -15,7 +15,7 @@ import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedConfig, PreTrainedModel
 
 from lacli.errors import LacliError, ModelUnavailable
 from lacli.kernels import packing
@@ -52,19 +52,25 @@ def load_model(
         elif device != "cpu":
             quant = ON_CUDA.get(quant, quant)
         skeleton, attention = _skeleton(config, device)
-        dtype = torch.float32 if device == "cpu" else torch.bfloat16
-        options: dict[str, Any] = {"config": config, "dtype": dtype, "attn_implementation": attention}
+        options: dict[str, Any] = {"config": config, "dtype": bnb.dtype_on(device), "attn_implementation": attention}
         uses_bnb = bool(stored) or quant in ("nf4", "bnb-int8")
+        packed = prepared.packed_file if quant == prepared.quant and not stored else None
+        folder = prepared.folder
         if uses_bnb:
             wanted = bnb.config_for(quant, device)
-            options.update({} if stored else {"quantization_config": wanted}, device_map={"": device})
-        elif device != "cpu":
-            options.update(device_map={"": device})
-        if quant == prepared.quant and not stored and prepared.packed_file is not None:
-            model = _from_packed(skeleton, prepared.packed_file, options)
+            if packed is not None:  # as a checkpoint that is stored so
+                config.quantization_config = wanted.to_dict()
+                folder, options["variant"] = packed.parent, packed.name.split(".")[1]
+                options["generation_config"] = GenerationConfig()  # there may be none beside it, and none is used
+            elif not stored:
+                options["quantization_config"] = wanted
+        if uses_bnb or device != "cpu":
+            options["device_map"] = {"": device}
+        if packed is not None and not uses_bnb:
+            model = _from_packed(skeleton, packed, options)
         else:
             model, found = cast("Any", type(skeleton)).from_pretrained(
-                prepared.folder,
+                folder,
                 use_safetensors=True,
                 local_files_only=True,
                 trust_remote_code=False,
@@ -72,7 +78,7 @@ def load_model(
                 output_loading_info=True,
                 **options,
             )
-            _refuse_incomplete(found, prepared.folder)
+            _refuse_incomplete(found, folder)
             notes += [note for note in unused(found["unexpected_keys"]) if note not in prepared.notes]
     if uses_bnb:
         bnb.ignore_outliers(model)

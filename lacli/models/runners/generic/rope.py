@@ -44,14 +44,12 @@ class RopeSwitch:
         """`span` for a prompt that makes the sequence `length` tokens long."""
         if self.limit is None or length <= self.limit:
             return 0
-        return self.limit + 1 if self.rebuilds else length
+        return self.long_span if self.rebuilds else length
 
     @property
-    def rebuilt_span(self) -> int:
-        """`span` for keys that stand beyond the switch, also while the sequence itself is still before it: the rows
-        of a step may cross it in the middle of a branch."""
-        assert self.limit is not None
-        return self.limit + 1
+    def long_span(self) -> int:
+        """`span` of every sequence past the switch, where crossing it makes all keys void."""
+        return (self.limit or 0) + 1
 
     def regime(self, length: int) -> int:
         """1 where a sequence of `length` tokens has keys of its own kind, else 0."""

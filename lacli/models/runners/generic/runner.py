@@ -22,7 +22,7 @@ from lacli.kernels.library import library
 from lacli.models.base import Quant, Rows, Scores, nothing_to_prefill
 from lacli.models.prepare.positions import most_positions
 from lacli.models.runners.blame import is_own_bug
-from lacli.models.runners.generic.cache import BranchPast, Past, RecurrentPast
+from lacli.models.runners.generic.cache import BranchPast, Past, RecurrentPast, StatePast
 from lacli.models.runners.generic.load import load_model
 from lacli.models.runners.generic.mask import LayerMasks
 from lacli.models.runners.generic.rope import RopeSwitch
@@ -74,7 +74,7 @@ class GenericRunner:
         self._config = model.config.get_text_config(decoder=True)
         parameters = inspect.signature(model.forward).parameters
         # transformers < 5.24 swallows `cache=` without a word, later ones deprecate the older name.
-        self._cache_name = "cache" if "cache" in parameters else "past_key_values"
+        self._cache_name = next((name for name in ("cache", "state") if name in parameters), "past_key_values")
         if self._cache_name not in parameters or self._config.is_encoder_decoder:
             raise ModelUnavailable(
                 f"{type(model).__name__} is no decoder with a cache that lacli can drive",
@@ -173,7 +173,12 @@ class GenericRunner:
     def _reset(self) -> None:
         self._token_ids, self._ran = [], []
         count = 2 if self._rope.rebuilds else 1
-        self._pasts = [BranchPast() if self.can_branch else RecurrentPast(self._config) for _ in range(count)]
+        self._pasts = [self._new_past() for _ in range(count)]
+
+    def _new_past(self) -> Past:
+        if self.can_branch:
+            return BranchPast()
+        return StatePast(self._config) if self._cache_name == "state" else RecurrentPast(self._config)
 
     def _up_to_date(self, regime: int) -> Past:
         """The past for rows of this regime, with the tokens it lacks filled in."""
@@ -181,7 +186,7 @@ class GenericRunner:
         past.settle()
         if regime and past.span == 0:
             past.truncate(0)
-            past.span = self._rope.rebuilt_span
+            past.span = self._rope.long_span  # whatever the kept length: a guess may be the first beyond the switch
         while past.filled < self.length:
             self._extend(past, self._token_ids)
         return past
@@ -219,8 +224,9 @@ class GenericRunner:
                 inputs["position_ids"] = torch.tensor([positions], device=device)
         if self._logits_to_keep:
             inputs["logits_to_keep"] = torch.tensor(wanted, device=device)
-        logits = self._model(**inputs).logits[0]
-        past.check(len(token_ids))
+        output = self._model(**inputs)
+        past.check(len(token_ids), output)
+        logits = output.logits[0]
         if not self._logits_to_keep:
             logits = logits[list(wanted)]
         return logits if logits.dtype == torch.float64 else logits.to(torch.float32)
