@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from lacli.kernels.library import library
 from lacli.models.base import Rows, Runner
@@ -39,6 +40,10 @@ class Made:
     """In float64."""
     native: Runner | None
     """In float32; None where it does not serve the family, or is not built."""
+
+    def stock_in(self, dtype: torch.dtype) -> PreTrainedModel:
+        """transformers' own model, computing in this dtype."""
+        return AutoModelForCausalLM.from_pretrained(self.file.parent, dtype=dtype, attn_implementation="eager").eval()
 
     def device(self, *, merged: bool = False, **options: Any) -> DeviceRunner:
         config = DeviceConfig.read(self.config)

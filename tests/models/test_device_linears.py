@@ -171,9 +171,10 @@ class TestLoading:
             torch.as_tensor(each.prefill(prompt_of(9)).logits)[0]  # type: ignore[union-attr]
             for each in (runner, plain, made.device())
         )
-        assert not torch.equal(expected, exact)
-        apart = 1e-5 if quant == "nf4" else 0.03  # int8 rounds activations, too
-        assert (found - expected).norm() <= apart * expected.norm()
+        # int8 rounds activations, too: by that it is about as far away as from the weights as they were
+        apart = 1e-5 * expected.norm() if quant == "nf4" else 1.5 * (expected - exact).norm()
+        assert 0 < apart < 0.2 * exact.norm()
+        assert (found - expected).norm() <= apart
 
 
 class Rounded:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,15 @@ from lacli.errors import LacliError, ModelUnavailable
 from lacli.models.gguf.read import load_tensor, read_gguf
 from lacli.models.prepare import weights as prepare_weights
 from lacli.models.prepare.nf4 import CODE, int8_rows, nested_scales, nf4_codes, scale_code
+from lacli.models.runners import load
 from lacli.models.runners.bnb_file import BnbFile, Int8Matrix, Nf4Matrix
+from lacli.models.runners.fused.device.config import DeviceConfig
+from lacli.models.runners.fused.device.linears import Dense, Int8, Nf4, Tuner
+from lacli.models.runners.fused.device.load import load_device
+from lacli.models.runners.fused.device.weights import Stored
 from lacli.models.runners.generic.bnb import FourBitLinear
 from lacli.models.runners.generic.runner import load_generic
+from lacli.models.runners.tensors import Tensors
 from tests.models.families import CONFIGS
 
 functional = pytest.importorskip("bitsandbytes.functional")
@@ -249,6 +256,27 @@ class TestReading:
             expected = functional.dequantize_4bit(packed, state)
             torch.testing.assert_close(found.dequantised(), expected, rtol=1e-6, atol=1e-7)
 
+    @pytest.mark.parametrize("quant", ["nf4", "bnb-int8"])
+    def test_the_forward_for_devices_runs_it_without_quantising_anew(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quant: Any
+    ) -> None:
+        """Blocks end where rows of 64 do, but not where those of the last matrix do, which are 96 wide."""
+        prepared = prepare_file(write_folder(tmp_path / "model", "llama"), quant)
+        assert prepared.packed_file is not None
+        files, config = [prepared.packed_file], DeviceConfig.read(prepared.config)
+        assert config is not None
+        plain = load_device(
+            Tensors(files), config, "none", torch.device("cpu"), stored=partial(as_floats, config, files)
+        )
+        monkeypatch.setattr(load, "ON_DEVICE", "cpu")
+        monkeypatch.setattr(Nf4, "of", staticmethod(no_quantising))
+        monkeypatch.setattr(Int8, "of", staticmethod(no_quantising))
+        runner = load._on_device(prepared, quant, None, strict=False)
+        assert runner is not None
+        found, expected = (torch.as_tensor(each.prefill([5, 9, 2, 40, 7]).logits)[0] for each in (runner, plain))
+        apart = 1e-5 if quant == "nf4" else 0.03  # int8 rounds activations, too
+        assert (found - expected).norm() <= apart * expected.norm()
+
     def test_what_is_not_packed_is_the_tensor_itself(self, tmp_path: Path) -> None:
         save_file({"a.weight": torch.ones(4, 8)}, tmp_path / "x.safetensors")
         found = BnbFile([tmp_path / "x.safetensors"]).matrix("a", 4, 8)
@@ -279,6 +307,21 @@ class TestReading:
         with pytest.raises(LacliError, match="up_proj"):
             prepare_file(path, "nf4")
         assert not list(sandbox.rglob("*.nf4.*"))
+
+
+def as_floats(config: DeviceConfig, files: list[Path], tuner: Tuner) -> Stored:
+    file = BnbFile(files)
+
+    def linear(names: Sequence[str], bias: torch.Tensor | None) -> Dense | None:
+        parts = [file.matrix(name, *config.sizes.shape_of(name)) for name in names]
+        packed = [part.dequantised() for part in parts if not isinstance(part, torch.Tensor)]
+        return Dense(torch.cat(packed), bias) if packed else None
+
+    return linear
+
+
+def no_quantising(weight: torch.Tensor, bias: torch.Tensor | None) -> Any:
+    raise AssertionError("the file has it quantised")
 
 
 def prepared_as_float(prepared: Any, quant: str) -> Any:

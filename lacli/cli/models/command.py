@@ -108,7 +108,7 @@ def _row(spec: ModelSpec, here: Presence, default: bool) -> tuple[str, ...]:
 
 def _remote_row(remote: Remote, default: bool) -> tuple[str, ...]:
     mark = "*" if default else " "
-    return (mark, remote.title, "", "", remote.kind, f"at {remote.host}", remote.model, "")
+    return (mark, remote.title, "", "", remote.kind, f"at {remote.host}", remote.model, "", "")
 
 
 def _remote_record(remote: Remote, default: bool) -> dict[str, Any]:

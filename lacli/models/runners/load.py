@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -122,16 +123,19 @@ def _on_device(prepared: PreparedModel, quant: Quant, context: int | None, stric
     """Our own forward on CUDA; None for models and weights it is not for."""
     from lacli.models.runners.fused.device.config import DeviceConfig
 
-    config = DeviceConfig.read(prepared.config, context)
-    if config is None or not prepared.float_files:
+    config, quant = DeviceConfig.read(prepared.config, context), ON_CUDA.get(quant, quant)
+    is_packed = prepared.packed_file is not None and prepared.quant == quant
+    files = [prepared.packed_file] if is_packed and prepared.packed_file else list(prepared.float_files)
+    if config is None or not files:
         return None
     import torch
 
+    from lacli.models.runners.bnb_file import BnbFile
     from lacli.models.runners.fused.device.load import load_device
+    from lacli.models.runners.fused.device.packed import stored_in
 
-    return load_device(
-        Tensors(prepared.float_files), config, ON_CUDA.get(quant, quant), torch.device(ON_DEVICE), strict=strict
-    )
+    stored = partial(stored_in, BnbFile(files), config.sizes) if is_packed else None
+    return load_device(Tensors(files), config, quant, torch.device(ON_DEVICE), strict=strict, stored=stored)
 
 
 def _let_torch_use(threads: int) -> None:

@@ -27,7 +27,7 @@ from lacli.models.runners.fused.device.tuned import Choices
 
 BUCKETS = (*ROWS, 512)
 """Rows a choice is made for: those of steps, and the chunk of a prompt."""
-_BLOCK = 64
+NF4_BLOCK = 64
 """Weights of an NF4 block."""
 
 
@@ -76,7 +76,7 @@ class Tuner:
         known: Choices | None = None,
     ) -> None:
         """known: what was chosen before; a choice among the same ways is not made again."""
-        self._device, self._dtype = device, dtype
+        self.device, self.dtype = device, dtype
         self._left_s = budget_s
         self._timer = timer or _cuda_ms
         self.choices: Choices = dict(known or {})
@@ -89,7 +89,7 @@ class Tuner:
         if len(ways) == 1:
             return ways[0].run
         places = {way.name: place for place, way in enumerate(ways)}
-        key = f"{rows}x{columns} {self._dtype} {' | '.join(places)}"
+        key = f"{rows}x{columns} {self.dtype} {' | '.join(places)}"
         choice = self.choices.get(key, {})
         if set(choice) != set(map(str, BUCKETS)) or not set(choice.values()) <= set(places):
             choice = {str(bucket): ways[self._best(ways, bucket, columns)].name for bucket in BUCKETS}
@@ -104,7 +104,7 @@ class Tuner:
             self.complete = False
             return fitting[0]
         started = time.perf_counter()
-        x = torch.randn(bucket, columns, device=self._device).to(self._dtype)
+        x = torch.randn(bucket, columns, device=self.device).to(self.dtype)
         times = {place: self._timer(ways[place].run, x) for place in fitting}
         self._left_s -= time.perf_counter() - started
         return min(times, key=lambda place: times[place])
@@ -173,7 +173,9 @@ class Nf4:
         """Quantise [rows, columns] on the device it lies on."""
         from bitsandbytes.functional import quantize_4bit
 
-        packed, state = quantize_4bit(weight.contiguous(), blocksize=_BLOCK, quant_type="nf4", compress_statistics=True)
+        packed, state = quantize_4bit(
+            weight.contiguous(), blocksize=NF4_BLOCK, quant_type="nf4", compress_statistics=True
+        )
         return Nf4(packed, state, bias)
 
     @staticmethod
@@ -185,12 +187,12 @@ class Nf4:
         """
         from bitsandbytes.functional import QuantState
 
-        if columns % _BLOCK:
-            raise ValueError(f"rows of {columns} are no multiple of a block of {_BLOCK}")
+        if columns % NF4_BLOCK:
+            raise ValueError(f"rows of {columns} are no multiple of a block of {NF4_BLOCK}")
         packed = torch.cat([part.view(-1, 1) for part, _, _ in parts])
         scales = torch.cat([part.view(-1) for _, part, _ in parts])
         shape = torch.Size((sum(rows for _, _, rows in parts), columns))
-        state = QuantState(absmax=scales, shape=shape, code=code, blocksize=_BLOCK, quant_type="nf4")
+        state = QuantState(absmax=scales, shape=shape, code=code, blocksize=NF4_BLOCK, quant_type="nf4")
         return Nf4(packed, state, bias)
 
     def ways(self) -> list[Way]:

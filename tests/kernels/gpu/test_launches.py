@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.triton.needed import need_triton
+from tests.kernels.gpu.needed import need_triton
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.triton.interpreted_cases import Case, Outcome
-from tests.kernels.triton.needed import need_triton
+from tests.kernels.gpu.interpreted_cases import Case, Outcome
+from tests.kernels.gpu.needed import need_triton
 
 ROOT = Path(__file__).resolve().parents[3]
 CLOSE = 1e-5
@@ -45,7 +45,7 @@ def outcomes(cases: Sequence[Case]) -> list[Outcome]:
     """Computed in another process, as interpreting is decided when kernels are defined."""
     need_triton()
     done = subprocess.run(
-        [sys.executable, "-m", "tests.kernels.triton.interpreted", json.dumps(cases)],
+        [sys.executable, "-m", "tests.kernels.gpu.interpreted", json.dumps(cases)],
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,

@@ -14,7 +14,7 @@ from lacli.bench.kernel_table import Kernel
 from lacli.kernels.triton import listing
 from lacli.kernels.triton.targets import HOPPER, SHARED_BYTES, Tiling, tilings
 from lacli.kernels.triton.weights import TILE
-from tests.kernels.triton.needed import need_triton
+from tests.kernels.gpu.needed import need_triton
 
 ROOT = Path(__file__).resolve().parents[3]
 

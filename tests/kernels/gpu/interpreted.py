@@ -1,4 +1,4 @@
-"""Products in Triton's interpreter, in a process of its own: `python -m tests.kernels.triton.interpreted CASES`.
+"""Products in Triton's interpreter, in a process of its own: `python -m tests.kernels.gpu.interpreted CASES`.
 
 CASES is a JSON list of `Case`s as lists; prints their `Outcome`s likewise.
 """
@@ -17,7 +17,7 @@ import torch
 import triton.runtime.interpreter as interpreter
 from torch import Tensor
 
-from tests.kernels.triton.interpreted_cases import Case, Outcome
+from tests.kernels.gpu.interpreted_cases import Case, Outcome
 
 
 def _allow_new_numpy() -> None:
