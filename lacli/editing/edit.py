@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from lacli.editing import opening as edit_opening
-from lacli.editing.by_tree import by_its_tree
+from lacli.editing.by_tree import by_its_tree, with_deletions
 from lacli.editing.context import context_of, lines_of
 from lacli.editing.placer import REMOVES, Made, Placer
 from lacli.editing.question import Form, Question
@@ -217,12 +217,15 @@ class Edit:
             )
             why += f", asked {counted(len(tries), 'time', 'times')}"
             return Outcome(_refused(self.file, why), self.picked, tuple(tries))
+        text, gone = with_deletions(text, self._language, self._intent)
+        notes += gone
         if self._are_several:
             spans = [(part.start, part.end) for part in (*self.picked.parts, *self.picked.beside)]
             text, more = mended(self._text, text, self._language, self._intent, spans)
             notes += more
             left = faults(self._text, text, self._language, self._intent, spans)
-            left += tuple(Fault("asked", f"`{part.label}` is not changed") for part in same)
+            there = {each.label for each in pieces(text, self._language).definitions}
+            left += tuple(Fault("asked", f"`{part.label}` is not changed") for part in same if part.label in there)
             left = tuple(dict.fromkeys(left))
         return Outcome(self._result(text, left, notes), self.picked, tuple(tries))
 
@@ -290,7 +293,8 @@ class Edit:
         made = self._placer.placed(part, text, reply, form, ended)
         spans = [(part.start, part.end)]
         new, notes = mended(text, made.text, self._language, self._intent, spans)
-        found = faults(text, made.text if new == text else new, self._language, self._intent, spans)
+        whole, _ = with_deletions(made.text if new == text else new, self._language, self._intent)
+        found = faults(text, whole, self._language, self._intent, spans)
         if self._source.notebook is not None:
             try:
                 self._source.changed(new)

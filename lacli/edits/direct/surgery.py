@@ -36,6 +36,10 @@ def removed(text: str, outline: Outline, intent: Intent) -> str | None:
         return None
     if any(_shares_lines(each, outline) for each in gone):
         return None
+    return _taken_out(text, outline, gone)
+
+
+def _taken_out(text: str, outline: Outline, gone: Sequence[Definition]) -> str:
     lines: list[object] = [*text.split("\n")]
     empty = _emptied(text, outline, gone)
     first = {each.parent: each for each in reversed(gone)}
@@ -45,6 +49,21 @@ def removed(text: str, outline: Outline, intent: Intent) -> str | None:
         else:
             lines = _without(lines, each.start, each.end)
     return "\n".join(map(str, lines))
+
+
+def without_deleted(text: str, outline: Outline, intent: Intent) -> tuple[str, list[str]]:
+    """The text without what the instruction deletes beside its other wishes, as far as it is still there, and the
+    labels of that: what is surely asked for is not left to the model."""
+    gone = [
+        each
+        for each in _named(outline, intent)
+        if each.kind in ("function", "class") and (each.name in intent.deletes or each.label in intent.deletes)
+    ]
+    if not gone or not outline.sound or len({each.name for each in gone}) < len(gone):
+        return text, []
+    if any(_shares_lines(each, outline) or _holds(other, each) for each in gone for other in gone):
+        return text, []
+    return _taken_out(text, outline, gone), [each.label for each in gone]
 
 
 def moved(text: str, outline: Outline, intent: Intent) -> str | None:

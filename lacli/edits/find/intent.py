@@ -17,6 +17,8 @@ class Intent:
     """Old and new name of what is to be renamed."""
     removes: frozenset[str] = frozenset()
     """Of `names`, what the instruction asks to remove, to replace by something else or to move away."""
+    deletes: frozenset[str] = frozenset()
+    """Of `removes`, the definitions that are to be gone altogether: not moved, replaced or merged."""
     adds: frozenset[str] = frozenset()
     """Names that are to be new."""
     everywhere: bool = False
