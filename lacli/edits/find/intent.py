@@ -17,12 +17,12 @@ class Intent:
     """Old and new name of what is to be renamed."""
     removes: frozenset[str] = frozenset()
     """Of `names`, what the instruction asks to remove, to replace by something else or to move away."""
-    deletes: frozenset[str] = frozenset()
-    """Of `removes`, the definitions that are to be gone altogether: not moved, replaced or merged."""
     adds: frozenset[str] = frozenset()
     """Names that are to be new."""
     everywhere: bool = False
     """Whether every place that mentions a name is meant."""
+    deletes: frozenset[str] = frozenset()
+    """Of `removes`, the definitions that are to be gone altogether: not moved, replaced or merged."""
 
     def allows_loss_of(self, name: str) -> bool:
         """Whether a definition, import, heading or key of this name may be gone afterwards."""
