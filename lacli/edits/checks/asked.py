@@ -82,11 +82,12 @@ def _halves(scope: Scope) -> Iterator[Fault]:
     """Clauses of an instruction that name definitions of which none has changed: only half of it is done."""
     text = scope.intent.text
     begins = [match.start() for match in _CLAUSE.finditer(text)]
-    if len(begins) < 2 or scope.renames:
+    if len(begins) < 2:
         return
+    elsewhere = scope.intent.adds | scope.intent.removes | {name for pair in scope.intent.renames for name in pair}
     for start, end in zip(begins, [*begins[1:], len(text)], strict=True):
         clause = text[start:end]
-        if mentions([clause], scope.intent.adds | scope.intent.removes):
+        if mentions([clause], elsewhere):  # which other checks look after
             continue
         named = [
             at
