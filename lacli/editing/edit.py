@@ -11,13 +11,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from lacli.editing import opening as edit_opening
-from lacli.editing.by_tree import by_its_tree
+from lacli.editing.by_tree import by_its_tree, notes_of, with_deletions
 from lacli.editing.context import context_of, lines_of
 from lacli.editing.placer import REMOVES, Made, Placer
 from lacli.editing.question import Form, Question
 from lacli.editing.replies import given_up
 from lacli.editing.source import Source
 from lacli.edits.checks.checks import Fault, faults
+from lacli.edits.direct.surgery import deletable
 from lacli.edits.find.find import Part, Picked, find
 from lacli.edits.find.intent import Intent
 from lacli.edits.find.reading import intent_of
@@ -119,6 +120,7 @@ class Edit:
     _language: str = field(init=False)
     _placer: Placer = field(init=False)
     _outline: Outline | None = field(init=False)
+    _deletable: Sequence[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self._source = Source(self.file)
@@ -126,6 +128,7 @@ class Edit:
         self._language = self._source.language
         self._outline = outline(self._text, self._language)
         self._intent = intent_of(self.instruction, self._text, self._outline)
+        self._deletable = [] if self.parts or self._outline is None else deletable(self._outline, self._intent)
         if self.parts:
             self.picked = Picked(self.parts, "rewrite", None, None, "the lines you gave", True)
         else:
@@ -140,6 +143,8 @@ class Edit:
     def _found(self) -> Picked:
         """What the instruction is about. Where that is not sure, all of the file: a wrong part is never taken."""
         found = find(self._text, self._outline, self._intent)
+        asked = tuple(each for each in found.parts if each.label not in self._deletable)
+        found = replace(found, parts=asked or found.parts)
         if found.sure or any(part.kind == "file" for part in found.parts):
             return found
         part = Part(0, self._text.count("\n") + (not self._text.endswith("\n")), "", "file")
@@ -212,11 +217,12 @@ class Edit:
             notes += made.notes
             left += made.faults
         if self._is_same(self._text, text) and not left:
-            why = (
-                "nothing the model changes was asked for, and it is put back" if notes else "the model changes nothing"
-            )
+            none = "nothing the model changes was asked for, and it is put back"
+            why = none if notes else "the model changes nothing"
             why += f", asked {counted(len(tries), 'time', 'times')}"
             return Outcome(_refused(self.file, why), self.picked, tuple(tries))
+        text = with_deletions(text, self._language, self._deletable)
+        notes += notes_of(self._deletable)
         if self._are_several:
             spans = [(part.start, part.end) for part in (*self.picked.parts, *self.picked.beside)]
             text, more = mended(self._text, text, self._language, self._intent, spans)
@@ -290,7 +296,8 @@ class Edit:
         made = self._placer.placed(part, text, reply, form, ended)
         spans = [(part.start, part.end)]
         new, notes = mended(text, made.text, self._language, self._intent, spans)
-        found = faults(text, made.text if new == text else new, self._language, self._intent, spans)
+        whole = with_deletions(made.text if new == text else new, self._language, self._deletable)
+        found = faults(text, whole, self._language, self._intent, spans)
         if self._source.notebook is not None:
             try:
                 self._source.changed(new)

@@ -46,7 +46,7 @@ class Sidebar(Vertical):
         for each in chats:
             words = Text(no_wrap=True, overflow="ellipsis")
             words.append(visible(each.title or each.id[:8]), "bold" if each.id == current else "")
-            words.append(f"\n{age(each.used, now)} · {counted(each.turns, 'question', 'questions')}", "dim")
+            words.append(f"\n{age(each.used, now)} · {counted(each.turns, 'turn', 'turns')}", "dim")
             options.append(Option(words, id=each.id))
         chosen = self.query_one(OptionList)
         chosen.clear_options()

@@ -248,6 +248,27 @@ class TestWithoutModel:
         assert not outcome.result.problems
         assert outcome.result.data.decode() == STACK + "\n\nclass One:\n    pass\n"
 
+    def test_a_removal_beside_another_request_is_made_by_the_tree(self) -> None:
+        asked: list[Question] = []
+        new = "def push(self, item):\n    self.items.append(item)\n    return self\n"
+        made, outcome = edit("remove pop and let push return self", block(new), asked=asked)
+        assert len(asked) == 1
+        assert "def pop" not in made
+        assert "        return self\n\n\ndef main" in made
+        assert not outcome.result.problems
+        assert "removed `Stack.pop`" in outcome.result.notes
+        renamed = Edit(of(STACK), "rename push to put and remove pop", "a.py").without_model()
+        assert renamed is not None
+        assert "def put(self, item)" in renamed.result.data.decode()
+        assert "def pop" not in renamed.result.data.decode()
+
+    def test_a_removal_that_the_tree_cannot_make_is_not_forgotten(self) -> None:
+        twice = STACK + "\n\nclass Queue:\n    def pop(self):\n        return 1\n"
+        _, outcome = edit(
+            "add a function size and remove pop", block(twice + "\n\ndef size():\n    return 0\n"), text=twice
+        )
+        assert any("`pop`, which was to be removed, is still there" in each.text for each in outcome.result.problems)
+
     def test_a_rename_a_removal_and_a_move_ask_nothing(self) -> None:
         for instruction in ("rename push to put", "remove the method pop", "move main above Stack"):
             outcome = Edit(of(STACK), instruction, "a.py").without_model()

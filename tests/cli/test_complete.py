@@ -24,10 +24,10 @@ from tests.cli.conftest import Scripted
 TEXT = "ab\ncdé漢\r\nx\n"
 READ = "ab\ncdé漢\nx\n"
 NOTHING = (
-    "lacli: nothing to insert here; --alternatives 3 shows other texts; a comment before the cursor tells the model "
-    "what is missing; -m qwen2.5-coder-1.5b takes a real coding model\n"
+    "lacli: nothing to insert here; --alternatives 3 tries other beginnings; a comment before the cursor tells the "
+    "model what is missing; -m qwen2.5-coder-1.5b takes a real coding model\n"
 )
-NO_ALTERNATIVE = NOTHING.replace("--alternatives 3 shows other texts; ", "")
+NO_ALTERNATIVE = NOTHING.replace("--alternatives 3 tries other beginnings; ", "")
 
 
 @pytest.fixture

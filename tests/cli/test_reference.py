@@ -118,3 +118,14 @@ def _said(key: Key, tried: list[Any], allowed: list[Any]) -> str:
     if not allowed:
         return ""
     return "set it" if allowed == tried else f"set it to {str(allowed[0]).lower()}"
+
+
+def test_every_command_that_a_message_or_a_page_names_is_there() -> None:
+    known = {name for name, _ in COMMANDS}
+    groups = {name.split()[0] for name in known if " " in name}
+    root = reference.DOCS.parent
+    files = [*root.glob("lacli*/**/*.py"), *root.glob("docs/*.md"), root / "README.md"]
+    for file in files:
+        for first, second in re.findall(r"`lacli ([a-z]+)(?: ([a-z]+))?", file.read_text(encoding="utf-8")):
+            name = f"{first} {second}" if first in groups and second else first
+            assert name in known | groups, f"{file.name}: `lacli {name}`"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from lacli.cli.terminal import keyboard
 from lacli.cli.terminal.tty import StreamSanitizer, sanitize
 
 HOSTILE = (
@@ -38,3 +41,25 @@ def test_what_is_held_back_at_the_end_is_released_without_its_escape() -> None:
     sanitiser = StreamSanitizer()
     assert sanitiser.push("ok\x1b[3") == "ok"
     assert "\x1b" not in sanitiser.finish()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no pty")
+def test_lines_typed_during_a_reply_and_behind_it_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enter is a CR, which ends no line, until the terminal is set as it was."""
+    import pty
+    import termios
+
+    outside, inside = pty.openpty()
+    monkeypatch.setattr(keyboard, "_keyboard", lambda: inside)
+    before = termios.tcgetattr(inside)
+    silent = [before[0] & ~termios.ICRNL, *before[1:]]
+    try:
+        termios.tcsetattr(inside, termios.TCSANOW, silent)
+        os.write(outside, b"one?\r")
+        termios.tcsetattr(inside, termios.TCSANOW, before)
+        assert keyboard.typed_lines() == b""  # it waits for the prompt
+        os.write(outside, b"two?\r")
+        assert keyboard.typed_lines() == b"one?\ntwo?\n"
+    finally:
+        os.close(outside)
+        os.close(inside)

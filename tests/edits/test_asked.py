@@ -146,6 +146,16 @@ class TestAllOfIt:
     def test_half_of_it_is_a_fault(self, instruction: str, old: str, new: str, what: str) -> None:
         assert what in found(TOML, TOML.replace(old, new), instruction, "toml")
 
+    def test_what_is_asked_for_beside_a_rename_has_to_come(self) -> None:
+        before = "def load(path):\n    return open(path)\n\n\ndef store(path):\n    return path\n"
+        after = before.replace("def load", "def read")
+        ask = "rename load to read and add a docstring to store"
+        assert found(before, after, ask) == ["`store` is not changed"]
+        assert (
+            found(before, after.replace("(path):\n    return path", '(path):\n    """S."""\n    return path'), ask)
+            == []
+        )
+
     def test_all_of_it_is_none(self) -> None:
         both = TOML.replace(">=3.8", ">=3.9").replace('    "Python :: 3.8",\n', "")
         ask = "Raise requires-python to >=3.9 and remove the classifier of Python 3.8"

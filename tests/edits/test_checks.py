@@ -6,6 +6,7 @@ import pytest
 
 from lacli.edits.checks.checks import faults
 from lacli.edits.find.intent import Intent
+from lacli.edits.mend.mend import mended
 from tests.edits.edit_cases import CASES, Case
 
 STACK = '''"""Stacks."""
@@ -132,6 +133,18 @@ class TestLosses:
         before = "# A\n\nText.\n\n## B\n\nMore.\n\n## C\n\nEnd.\n"
         assert found(before, before.replace("## B\n\n", ""), TIDY, "markdown")[0] == "`A.B` is gone"
         assert found(before, before.replace("Text.", "```\nText."), TIDY, "markdown")
+
+
+@pytest.mark.parametrize("rest", ["def f():\n    return 1\n", "def f():\n    return 1\n\n\ndef g(path):\n\n"])
+def test_the_docstring_of_the_file_stays_whether_it_parses_or_not(rest: str) -> None:
+    before = '# A comment.\n"""What it is."""\n\nimport os\n\n\n' + rest
+    after = before.replace('"""What it is."""\n\n', "")
+    what = "the docstring at the top of the file is gone or changed"
+    assert what in found(before, after, FASTER)
+    assert what not in found(before, before.replace("return 1", "return 2"), FASTER)
+    text, notes = mended(before, after, "python", FASTER, [(0, before.count("\n"))])
+    assert text == before
+    assert notes == ("put back the docstring at the top of the file",)
 
 
 class TestChanges:

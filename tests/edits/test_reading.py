@@ -128,3 +128,38 @@ def test_every_place_is_meant_only_where_that_is_said() -> None:
 
 def test_a_text_without_an_outline_has_no_names() -> None:
     assert intent_of("rename `load` to `fetch`", TEXT, None) == Intent("rename `load` to `fetch`")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "deletes"),
+    [
+        ("rename load to fetch and remove Stack.pop", {"Stack.pop"}),
+        ("remove pop and main, then add a docstring to load", {"pop", "main"}),
+        ("remove the method pop entirely and sort the imports", {"pop"}),
+        ("remove the tests for load and document main", set()),
+        ("remove the load import and document main", set()),
+        ("drop load from the list and document main", set()),
+        ("do not remove load but make it faster", set()),
+        ("remove pop and add a new pop that takes an index", set()),
+        ("remove load and put it into Stack", set()),
+        ("replace load by a method of Stack and remove main", set()),
+    ],
+)
+def test_only_what_is_deleted_as_such_is_taken_out_without_the_model(instruction: str, deletes: set[str]) -> None:
+    assert read(instruction).deletes == deletes
+
+
+@pytest.mark.parametrize(
+    ("instruction", "names"),
+    [
+        ("remove add and rename remove to take", {"add", "remove"}),
+        ("document load and add a docstring to remove", {"load", "remove"}),
+        ("document load and remove `add`", {"load", "add"}),
+        ("document add and remove", {"add", "remove"}),
+        ("in add and remove, check the name", {"add", "remove"}),
+        ("rename add and remove to put and take", {"add", "remove"}),
+    ],
+)
+def test_a_verb_is_not_the_method_of_that_name(instruction: str, names: set[str]) -> None:
+    text = "class Bag:\n    def add(self): ...\n\n    def remove(self): ...\n\n\ndef load(): ...\n"
+    assert intent_of(instruction, text, outline(text, "python")).names == names

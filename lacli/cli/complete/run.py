@@ -94,7 +94,7 @@ class CompleteRunner:
     def _say_nothing_comes(self, job: CompleteJob) -> None:
         """Say that nothing is to be inserted, and what else can be tried."""
         where = f": {job.where}" if self._output.several else ""
-        tries = ["--alternatives 3 shows other texts"] if self._output.alternatives == 1 else []
+        tries = ["--alternatives 3 tries other beginnings"] if self._output.alternatives == 1 else []
         tries.append("a comment before the cursor tells the model what is missing")
         better = better_than(self._common.model)
         tries += [f"-m {better} takes a real coding model"] if better else []

@@ -99,8 +99,9 @@ def unechoed(prompt_follows: bool = False) -> Iterator[None]:
 def typed_lines() -> bytes:
     """The lines that were typed before anything read them; empty if there are none or it cannot be known.
 
-    Outside of the block above the terminal has made each Enter an LF, which a prompt of ours takes for Ctrl-J. Raises
-    EOFError where the first key was Ctrl-D.
+    Outside of `unechoed` the terminal has made each Enter an LF, which a prompt of ours takes for Ctrl-J; within, it
+    stayed a CR, which ends no line, so that such lines come with the first one behind the block. Raises EOFError where
+    the first key was Ctrl-D.
     """
     descriptor = _keyboard()
     if descriptor is None:
@@ -117,7 +118,7 @@ def typed_lines() -> bytes:
         if not line:
             break
         lines += line
-    return bytes(lines)
+    return bytes(lines).replace(b"\r", b"\n")
 
 
 @contextlib.contextmanager

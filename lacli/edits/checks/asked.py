@@ -40,6 +40,7 @@ def asked(scope: Scope) -> Iterator[Fault]:
     yield from _types(scope)
     yield from _missing(scope)
     yield from _halves(scope)
+    yield from _undeleted(scope)
     yield from _moved(scope)
 
 
@@ -81,11 +82,12 @@ def _halves(scope: Scope) -> Iterator[Fault]:
     """Clauses of an instruction that name definitions of which none has changed: only half of it is done."""
     text = scope.intent.text
     begins = [match.start() for match in _CLAUSE.finditer(text)]
-    if len(begins) < 2 or scope.renames:
+    if len(begins) < 2:
         return
+    elsewhere = scope.intent.adds | scope.intent.removes | {name for pair in scope.intent.renames for name in pair}
     for start, end in zip(begins, [*begins[1:], len(text)], strict=True):
         clause = text[start:end]
-        if mentions([clause], scope.intent.adds | scope.intent.removes):
+        if mentions([clause], elsewhere):  # which other checks look after
             continue
         named = [
             at
@@ -94,6 +96,14 @@ def _halves(scope: Scope) -> Iterator[Fault]:
         ]
         if named and not any(_has_changed(scope, at) for at in named):
             yield Fault("asked", f"`{scope.old.definitions[named[0]].label}` is not changed")
+
+
+def _undeleted(scope: Scope) -> Iterator[Fault]:
+    """Definitions that were to go and are there still."""
+    for name in sorted(scope.intent.deletes):
+        places = [at for at, each in enumerate(scope.old.definitions) if name in (each.name, each.label)]
+        if places and all(scope.became[at] is not None for at in places):
+            yield Fault("asked", f"`{name}`, which was to be removed, is still there")
 
 
 def _names_item(scope: Scope, each: Definition, clause: str) -> bool:

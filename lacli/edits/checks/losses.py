@@ -15,7 +15,7 @@ from lacli.edits.checks.fault import Fault
 from lacli.edits.checks.scope import Scope
 from lacli.edits.tree.imports import Import
 from lacli.edits.tree.outline import Definition
-from lacli.edits.tree.pieces import Comment, Pieces, mentions, renamed
+from lacli.edits.tree.pieces import Comment, Pieces, file_docstring, mentions, renamed
 
 _REWORDED = 0.5
 """Likeness from which a comment inside what the instruction names counts as the old one, brought up to date."""
@@ -160,14 +160,10 @@ def lost_docstrings(scope: Scope) -> list[int]:
 
 def lost_heading(scope: Scope) -> bool:
     """Whether the docstring of the file (Python) is gone or another one."""
-    if scope.old.language != "python" or not scope.old.sound or not scope.new.sound:
+    if scope.old.language != "python" or (scope.about_docs and not scope.names):
         return False
-    if scope.about_docs and not scope.names:
-        return False
-    import ast
-
-    was, now = (ast.get_docstring(ast.parse(text.text), clean=False) for text in (scope.old, scope.new))
-    return was is not None and (now is None or renamed(was, scope.renames) != renamed(now, scope.renames))
+    was, now = (file_docstring(each.text) for each in (scope.old, scope.new))
+    return was is not None and (now is None or renamed(was[0], scope.renames) != renamed(now[0], scope.renames))
 
 
 def lost_decorators(scope: Scope) -> list[tuple[int, str]]:

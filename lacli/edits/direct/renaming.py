@@ -48,6 +48,7 @@ _WORDS = re.compile(
 )
 _NO_FILE = rf"(?!\.(?:{LONG_ENDING})\b(?!\())"
 """What is not behind a name in a comment: Node.js is no Node."""
+_DELETE = re.compile(r"\b(?:remove|delete|drop|get rid of|eliminate|erase)\b", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[^\W\d]\w*|#[^\W\d]\w*")
 
 
@@ -71,7 +72,7 @@ class _Places:
 
 
 def is_purely_lexical(intent: Intent) -> bool:
-    """Whether nothing but names is to change, and each to another identifier."""
+    """Whether nothing but names is to change, and each to another identifier; what `intent.deletes` has may go, too."""
     if not intent.renames:
         return False
     names = {name for pair in intent.renames for name in pair}
@@ -80,6 +81,8 @@ def is_purely_lexical(intent: Intent) -> bool:
     rest = intent.text
     for name in sorted({*names, *intent.names}, key=len, reverse=True):
         rest = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", " ", rest)
+    if intent.deletes:
+        rest = _DELETE.sub(" ", rest)
     return not re.search(r"\w", _WORDS.sub(" ", rest))
 
 

@@ -36,6 +36,10 @@ def removed(text: str, outline: Outline, intent: Intent) -> str | None:
         return None
     if any(_shares_lines(each, outline) for each in gone):
         return None
+    return _taken_out(text, outline, gone)
+
+
+def _taken_out(text: str, outline: Outline, gone: Sequence[Definition]) -> str:
     lines: list[object] = [*text.split("\n")]
     empty = _emptied(text, outline, gone)
     first = {each.parent: each for each in reversed(gone)}
@@ -43,8 +47,29 @@ def removed(text: str, outline: Outline, intent: Intent) -> str | None:
         if each.parent in empty and each is first[each.parent]:  # which would not parse without a statement
             lines[each.start : each.end] = [_indent(str(lines[each.head])) + "pass"]
         else:
-            lines = _without(lines, each.start, each.end)
+            lines = _cut(lines, each.start, each.end)
     return "\n".join(map(str, lines))
+
+
+def deletable(outline: Outline, intent: Intent) -> list[str]:
+    """The labels of what the instruction deletes beside its other wishes, and the syntax tree can take out: what is
+    surely asked for is not left to the model."""
+    gone = [
+        each
+        for each in _named(outline, intent)
+        if each.kind in ("function", "class") and (each.name in intent.deletes or each.label in intent.deletes)
+    ]
+    if not outline.sound or len({each.name for each in gone}) < len(gone):
+        return []
+    if any(_shares_lines(each, outline) or _holds(other, each) for each in gone for other in gone):
+        return []
+    return [each.label for each in gone]
+
+
+def without(text: str, outline: Outline, labels: Sequence[str]) -> str:
+    """The text without the functions and classes of these labels, as far as it has them."""
+    gone = [each for each in outline.definitions if each.label in labels and each.kind in ("function", "class")]
+    return _taken_out(text, outline, gone) if gone and outline.sound else text
 
 
 def moved(text: str, outline: Outline, intent: Intent) -> str | None:
@@ -64,7 +89,7 @@ def moved(text: str, outline: Outline, intent: Intent) -> str | None:
     marker = object()
     marked: list[object] = [*lines[:at], marker, *lines[at:]]
     start = what.start + (at <= what.start)
-    rest = _without(marked, start, start + len(body))
+    rest = _cut(marked, start, start + len(body))
     place = rest.index(marker)
     new = [*body, *[""] * gap] if found[2].lower() in _ABOVE else [*[""] * gap, *body]
     return "\n".join(str(line) for line in [*rest[:place], *new, *rest[place + 1 :]])
@@ -92,7 +117,7 @@ def derived(text: str, outline: Outline, intent: Intent) -> str | None:
     return "\n".join(lines)
 
 
-def _without(lines: Sequence[object], start: int, end: int) -> list[object]:
+def _cut(lines: Sequence[object], start: int, end: int) -> list[object]:
     """The lines without these, and without the blank ones that stood between them and what follows."""
     behind = end
     while behind < len(lines) and lines[behind] == "":

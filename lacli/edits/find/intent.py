@@ -21,6 +21,8 @@ class Intent:
     """Names that are to be new."""
     everywhere: bool = False
     """Whether every place that mentions a name is meant."""
+    deletes: frozenset[str] = frozenset()
+    """Of `removes`, the definitions that are to be gone altogether: not moved, replaced or merged."""
 
     def allows_loss_of(self, name: str) -> bool:
         """Whether a definition, import, heading or key of this name may be gone afterwards."""

@@ -73,6 +73,10 @@ _IMPERATIVE = re.compile(
     r"|document|annotate|handle|log|check|call|skip|ignore|catch|cache|swap|merge|split|simplify|allow|insert|put)\b"
 )
 _BLOCKS = ("function", "class", "heading", "table")
+_COMMAND = re.compile(
+    r"(?:add|change|convert|delete|document|drop|extract|fix|insert|make|move|remove|rename|replace|set|sort|update)"
+)
+_HAS_OBJECT = re.compile(rf"\s+(?:(?:an?|the|all|any|every|its|type|doc\s?strings?)\b|{NAME}|{VALUE})", re.IGNORECASE)
 
 
 def is_name(word: str, before: str, after: str, vocabulary: Vocabulary) -> bool:
@@ -81,6 +85,8 @@ def is_name(word: str, before: str, after: str, vocabulary: Vocabulary) -> bool:
     before = before.casefold()
     begins = re.search(r"(?:^|[.;:!?]\s+|\bthen\s+)$", before) is not None
     if word in _NEVER and not re.search(rf"\b(?:{KINDS}|called|named|rename)\s+$", before):
+        return False
+    if _is_command(word, before, after):
         return False
     if not begins and _NOUN_AFTER.match(after):
         return re.search(r"\b(?:an?|another|this|every|each|all|new|no)\s+$", before) is None
@@ -98,6 +104,13 @@ def is_name(word: str, before: str, after: str, vocabulary: Vocabulary) -> bool:
         or _as_object(word, before, after)
         or _after_preposition(word, before, after, vocabulary)
     )
+
+
+def _is_command(word: str, before: str, after: str) -> bool:
+    """Whether the word is the verb of a further request in a file that also has a method of that name: `add` in "remove
+    load and add a docstring", but not in "document load and add"."""
+    begins = re.search(r"(?:[,;]|\band|\bthen|\balso)\s+$", before) is not None
+    return begins and _COMMAND.fullmatch(word) is not None and _HAS_OBJECT.match(after) is not None
 
 
 def _in_list(before: str, after: str) -> bool:

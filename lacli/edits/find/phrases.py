@@ -129,7 +129,7 @@ def removals(sentence: Sentence) -> list[str]:
     found: list[str] = []
     for verb in _REMOVE.finditer(text):
         if not _NEGATED.search(text[: verb.start()]):
-            found += _objects(sentence, verb.end())
+            found += _objects(sentence, verb.end())[0]
     for match in _REPLACE.finditer(text):
         is_name = re.fullmatch(_MARK, match["new"]) is not None and not match["a"]  # "into a property" it remains
         if match["by"] in ("with", "by", "for") or is_name:
@@ -137,13 +137,40 @@ def removals(sentence: Sentence) -> list[str]:
     return found
 
 
+_DELETE = re.compile(r"\b(?:remove|delete|drop|get\s+rid\s+of|eliminate|erase)\s+", re.IGNORECASE)
+_NOTHING_MORE = re.compile(
+    r"\s*$|\s*[.,;:!]|\s+(?:and|but|then|too|also|as\s+well|entirely|completely|altogether|since|because|it|which)\b",
+    re.IGNORECASE,
+)
+"""What follows a name that is deleted as such. "remove push from the list" may leave the function there."""
+_CODE_KIND = re.compile(r"\b(?:functions?|methods?|class(?:es)?|helpers?|getters?|setters?)\b", re.IGNORECASE)
+_PART_OF = re.compile(rf"\b(?:of|for|{KINDS})\b", re.IGNORECASE)
+"""Stands beside a name of which only something is deleted: "the tests for load", "the load import"."""
+_STAYS = re.compile(r"\b(?:replace|move|put|place|add|keep|merge)\s+(?:it|them|its|their)\b", re.IGNORECASE)
+
+
+def deletions(sentence: Sentence) -> list[str]:
+    """The names of `removals` that are deleted as such: nothing is said of where from, or of what comes instead."""
+    text = sentence.text
+    if _STAYS.search(text) or _REPLACE.search(text):
+        return []
+    found: list[str] = []
+    for verb in _DELETE.finditer(text):
+        objects, end = _objects(sentence, verb.end())
+        words = _CODE_KIND.sub(" ", text[verb.end() : end])
+        if not _NEGATED.search(text[: verb.start()]) and _NOTHING_MORE.match(text, end) and not _PART_OF.search(words):
+            found += objects
+    said = [sentence.named(word) for word in re.findall(rf"{_MARK}|[\w-]+", text)]
+    return [each for each in found if said.count(each) == 1]
+
+
 def instead_of(sentence: Sentence) -> list[str]:
     """Names that something else is to be used instead of."""
     return [sentence.named(match["old"]) for match in _INSTEAD.finditer(sentence.text)]
 
 
-def _objects(sentence: Sentence, at: int) -> list[str]:
-    """The names that are the objects of a verb which ends at a place."""
+def _objects(sentence: Sentence, at: int) -> tuple[list[str], int]:
+    """The names that are the objects of a verb which ends at a place, and where they end."""
     found: list[str] = []
     while match := _ITEM.match(sentence.text, at):
         if match["possessive"] or not _AFTER_ITEM.match(sentence.text, match.end()):
@@ -155,7 +182,7 @@ def _objects(sentence: Sentence, at: int) -> list[str]:
             break
         found.append(sentence.named(match["item"]))
         at = match.end()
-    return found
+    return found, at
 
 
 # --- additions -------------------------------------------------------------------------------------------------------

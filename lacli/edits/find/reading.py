@@ -13,7 +13,7 @@ from dataclasses import replace
 from lacli.edits.find.intent import Intent
 from lacli.edits.find.items import impls, lists_of
 from lacli.edits.find.marked import NAME
-from lacli.edits.find.phrases import additions, imported, instead_of, removals, renames, separated
+from lacli.edits.find.phrases import additions, deletions, imported, instead_of, removals, renames, separated
 from lacli.edits.find.sentence import Sentence, sentence_of
 from lacli.edits.find.vocabulary import Vocabulary
 from lacli.edits.tree.outline import Outline
@@ -92,6 +92,7 @@ def intent_from(instruction: str, sentence: Sentence, vocabulary: Vocabulary) ->
         renames=tuple(dict.fromkeys((_last(each.old), _last(each.new)) for each in renamed)),
         removes=frozenset(part for each in removed for part in (each, _last(each)) if part in names or part in removed)
         | {each.name for each in blocks if each.definition is not None and each.goes},
+        deletes=frozenset(each for each in deletions(sentence) if each in removed and vocabulary.definitions_of(each)),
         adds=frozenset(adds - (new if not added else set())),
         everywhere=_EVERYWHERE.search(sentence.text) is not None,
     )

@@ -14,7 +14,7 @@ from lacli.edits.checks.scope import Scope
 from lacli.edits.mend.mending import Mended, undone, with_lines
 from lacli.edits.tree.hunks import hunks
 from lacli.edits.tree.outline import Definition
-from lacli.edits.tree.pieces import Comment, Pieces, renamed
+from lacli.edits.tree.pieces import Comment, Pieces, file_docstring, renamed
 
 
 def siblings(scope: Scope) -> Iterator[Mended]:
@@ -169,16 +169,15 @@ def docstrings(scope: Scope) -> Iterator[Mended]:
 
 def _heading(scope: Scope) -> Iterator[Mended]:
     """The docstring of the file."""
-    import ast
-
-    was, now = (ast.parse(text.text).body for text in (scope.old, scope.new))
-    start, end = was[0].lineno - 1, was[0].end_lineno or was[0].lineno
+    was, now = (file_docstring(each.text) for each in (scope.old, scope.new))
+    if was is None:
+        return
+    _, start, end = was
     lines = scope.old.lines[start:end]
     note = "put back the docstring at the top of the file"
     yield from (Mended(text, note) for text in undone(scope, start, end))
-    first = now[0] if now else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-        yield Mended(with_lines(scope.new.lines, first.lineno - 1, first.end_lineno or first.lineno, lines), note)
+    if now is not None:
+        yield Mended(with_lines(scope.new.lines, *now[1:], lines), note)
         return
     row = start if scope.old.lines[:start] == scope.new.lines[:start] else 0
     blanks = 0

@@ -6,6 +6,7 @@ not taken for a loss, and a loss not for a moved line.
 
 from __future__ import annotations
 
+import ast
 import functools
 import re
 from bisect import bisect_left
@@ -285,3 +286,18 @@ def regions(before: Pieces, after: Pieces, spans: Sequence[tuple[int, int]]) -> 
         return line + delta
 
     return [(place(start, False), max(place(start, False), place(end, True))) for start, end in spans]
+
+
+def file_docstring(text: str) -> tuple[str, int, int] | None:
+    """What the docstring of a Python file says and its lines. Told by the tree, as a file that is being written seldom
+    parses."""
+    tree = parsed(text, "python")
+    nodes = () if tree is None else tree.root_node.named_children
+    first = next((node for node in nodes if node.type != "comment"), None)
+    if first is None or [each.type for each in first.named_children] not in (["string"], ["concatenated_string"]):
+        return None
+    try:
+        said = ast.literal_eval(text_of(first))
+    except (SyntaxError, ValueError):  # no literal
+        return None
+    return (said, first.start_point[0], first.end_point[0] + 1) if isinstance(said, str) else None

@@ -104,7 +104,7 @@ def _modified(there: Presence) -> float:
 def find(models: tuple[ServedModel, ...], name: str) -> ServedModel:
     """The model of this name; no name is the default one. Raises Refusal."""
     if not models:
-        raise Refusal(404, "no model is on this machine: `lacli models fetch` brings one", "model", "model_not_found")
+        raise Refusal(404, "no model is on this machine: `lacli models pull` brings one", "model", "model_not_found")
     if not name:
         return models[0]
     for model in models:

@@ -23,7 +23,7 @@ class TestFind:
         assert caught.value.status == 404
 
     def test_where_there_is_none_it_says_what_brings_one(self) -> None:
-        with pytest.raises(Refusal, match="lacli models fetch"):
+        with pytest.raises(Refusal, match="lacli models pull"):
             find((), "")
 
 
