@@ -18,7 +18,7 @@ def teach(loaded: Loaded, request: Request, prompt: Prompt, tally: Tally) -> Non
     pool = loaded.pool
     if pool is None or not pool.learns:
         return
-    if not tally.ids:  # its text is in nobody's hands, and what was held back cannot be looked through for secrets
+    if not tally.ids:  # what was written and held back is not in the tally, so it cannot be searched for secrets
         _forget(loaded)
         return
     from lacli.drafts.lookup import ProjectSource
