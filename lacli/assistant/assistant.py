@@ -62,6 +62,9 @@ class Assistant:
         check_model(self._settings, settings)
         self._settings = settings
         self._seen_notices = set()  # whoever asks now has read none of them
+        here = self.loaded
+        if here is not None and here.stopped_keeping:  # perhaps the disk has room again
+            self._projects.pop(settings).close()
 
     def close(self) -> None:
         """See `Replier.close`."""

@@ -81,6 +81,11 @@ class Loaded:
 
         return Reading(self.pace, self.cached.ids, None if self.kept is None else self.kept.store)
 
+    @property
+    def stopped_keeping(self) -> bool:
+        """Whether a store of the project has given up writing, for want of space, say."""
+        return (self.pool is not None and self.pool.gave_up) or (self.kept is not None and self.kept.store.gave_up)
+
     def source(self, kind: type[_Source]) -> _Source | None:
         """The source of this class, if it is in use."""
         return next((source for source in self.sources.all() if isinstance(source, kind)), None)

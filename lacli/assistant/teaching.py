@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 def teach(loaded: Loaded, request: Request, prompt: Prompt, tally: Tally) -> None:
     """Store what a reply said and what was learned meanwhile; nothing where no token was delivered."""
     pool = loaded.pool
-    if pool is None or not pool.learns or not tally.ids:
+    if pool is None or not pool.learns:
+        return
+    if not tally.ids:  # what was written and held back is not in the tally, so it cannot be searched for secrets
+        _forget(loaded)
         return
     from lacli.drafts.lookup import ProjectSource
     from lacli.pool.update import PoolUpdate
@@ -45,7 +48,6 @@ def _totals(request: Request, tally: Tally) -> dict[str, float]:
 
 def _table(loaded: Loaded, *texts: str) -> TableRows | None:
     """What the successor table learned from a reply; if a secret is involved, that is forgotten instead."""
-    from lacli.drafts.lookup import SessionSource
     from lacli.drafts.successor import SuccessorSource
     from lacli.pool.update import TableRows
 
@@ -53,9 +55,18 @@ def _table(loaded: Loaded, *texts: str) -> TableRows | None:
     if successors is None or pool is None:
         return None
     if any(pool.refuse(text) for text in texts):
-        successors.forget_changes()
-        session = loaded.source(SessionSource)
-        if session is not None:  # or rows it guesses later would teach the table what this reply said
-            session.forget()
+        _forget(loaded)
         return None
     return TableRows(*successors.changes())
+
+
+def _forget(loaded: Loaded) -> None:
+    """Undo what the sources learned from a reply, so that no later one stores it."""
+    from lacli.drafts.lookup import SessionSource
+    from lacli.drafts.successor import SuccessorSource
+
+    successors, session = loaded.source(SuccessorSource), loaded.source(SessionSource)
+    if successors is not None:
+        successors.forget_changes()
+    if session is not None:  # or rows it guesses later would teach the table what this reply said
+        session.forget()

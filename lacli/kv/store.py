@@ -81,6 +81,11 @@ class KvStore:
         self._is_usable = True
         self._room_made = False
 
+    @property
+    def gave_up(self) -> bool:
+        """Whether writing failed, after which this object neither reads nor writes."""
+        return not self._is_usable
+
     def has_behind(self, token_ids: Sequence[int], held: int) -> bool:
         """Whether the block behind the `held` positions, a multiple of 64, is stored."""
         known = blocks.names(self._seed, token_ids[: len(token_ids) - 1])[held // blocks.POSITIONS :]

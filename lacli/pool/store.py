@@ -53,6 +53,7 @@ class Pool:
         self.key = key
         self._vocab_size = vocab_size
         self._caps = caps
+        self._may_learn = mode == "learn"
         self._recorded = self._fitted = False
         self._log = log.Log()
         self._opened: list[bytes] = []
@@ -63,7 +64,7 @@ class Pool:
         """Entries of the table on disk, as far as read, and how many of them are not superseded."""
         # Caps may have been larger when a file was written.
         limit = 2 * max(caps.project_bytes, DEFAULT_CAPS.project_bytes)
-        self._guarded = GuardedFiles(self.path, mode == "learn", limit, lambda: bool(self._log.replies))
+        self._guarded = GuardedFiles(self.path, self._may_learn, limit, lambda: bool(self._log.replies))
         own = (key.tokenizer, vocab_size, model)
         self._log_file = Journal(self.path, "the pool file", *own, log.KINDS)
         self._table_file = Journal(self.path.with_name(space.TABLE_NAME), "the successor table", *own, table.KINDS)
@@ -83,6 +84,11 @@ class Pool:
     def learns(self) -> bool:
         """Whether `learn` still writes: not in mode "read", and not after a failure."""
         return self._guarded.learns
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether it was opened to learn and has stopped after a failure."""
+        return self._may_learn and not self.learns
 
     def segments(self) -> Iterator[WordArray]:
         """The stored replies as read-only arrays: those present at opening, oldest first, then the new ones.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lacli.errors import UsageError
-from lacli.events import Counts, Piece, Place, Request
+from lacli.events import Counts, Notice, Piece, Place, Request
 from tests.assistants import QUESTION, Make, ask, loaded, make, reply
 
 __all__ = ["loaded", "make"]
@@ -226,3 +228,28 @@ class TestPool:
         reply(assistant, ask(QUESTION))
         again = reply(assistant, ask(QUESTION))
         assert again.stats.accepted_by_source["session"] > 0
+
+    def test_a_full_disk_stops_learning_for_the_client_who_was_there_and_for_no_later_one(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assistant = make(keep_prompts=True)
+        settings = assistant._settings
+
+        def full(path: Path) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patched:
+            patched.setattr("lacli.storage.files.make_private", full)
+            events = list(assistant.reply(ask("Name a fruit. " * 20)))
+        told = [event.text for event in events if isinstance(event, Notice)]
+        assert any("nothing is learned" in text for text in told)
+        assert any("is not kept" in text for text in told)
+        assert reply(assistant, ask(QUESTION)).stats.pool_size == 0
+        assistant.enter(settings)
+        assert reply(assistant, ask(QUESTION)).stats.pool_size == 16
+        kept = assistant.loaded.kept  # type: ignore[union-attr]
+        assert kept is not None
+        assert not kept.store.gave_up
+        before = assistant.loaded
+        assistant.enter(settings)
+        assert assistant.loaded is before  # where nothing failed, nothing is opened again

@@ -11,13 +11,14 @@ import pytest
 
 from lacli.assistant.assistant import Assistant
 from lacli.drafts.successor import _pair_key
-from lacli.events import Event, Failed, Finished, Message, Piece, Prefill, Request
+from lacli.events import Event, Failed, Finished, Message, Piece, Place, Prefill, Request
 from tests.assistants import EMOJI, QUESTION, Make, ask, checked, loaded, make, reply
 
 __all__ = ["loaded", "make"]
 pytestmark = pytest.mark.model
 
 SYSTEM = Message("system", "Answer in one word.")
+FUNCTION = "def add(a, b):\n    ret"
 REQUESTS = [
     ask(QUESTION, max_tokens=24),
     ask("Say hi", max_tokens=1),
@@ -171,3 +172,26 @@ def test_a_secret_in_one_prompt_leaves_no_trace_and_the_others_teach(make: Make)
     pairs = set(pairwise(second.token_ids))
     assert all(learned._find(_pair_key(*pair)) is not None for pair in list(pairwise(second.token_ids))[:-1])
     assert all(learned._find(_pair_key(*pair)) is None for pair in set(pairwise(first.token_ids)) - pairs)
+
+
+@pytest.mark.parametrize("beside_others", [True, False])
+def test_a_completion_of_which_nothing_was_shown_leaves_nothing_for_the_next_reply_to_store(
+    beside_others: bool, make: Make
+) -> None:
+    from lacli.drafts.successor import SuccessorSource
+
+    assistant = make()
+    place = Place('key = "AKIAQ7ZXCVBNM2ASDFGH"\n' + FUNCTION, "\n\n\ndef sub(a, b):\n    return a - b\n", "a.py")
+    request = Request(place=place, max_tokens=40, begins_again=True)
+    events: Any = assistant.replies([request]) if beside_others else assistant.reply(request)
+    pieces: list[Piece] = []
+    for event in events:
+        came = event[1] if beside_others else event
+        if isinstance(came, Piece):
+            pieces.append(came)
+        if len(pieces) == 2:
+            events.close()
+    assert not any(piece.text for piece in pieces)
+    learned = assistant.loaded.source(SuccessorSource)  # type: ignore[union-attr]
+    keys, _, _ = learned.changes()
+    assert not len(keys)
