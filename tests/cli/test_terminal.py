@@ -56,6 +56,9 @@ def test_lines_typed_during_a_reply_and_behind_it_are_several(monkeypatch: pytes
     try:
         termios.tcsetattr(inside, termios.TCSANOW, silent)
         os.write(outside, b"one?\r")
+        echoed = b""
+        while not echoed.endswith(b"^M"):  # the terminal has taken all of it in
+            echoed += os.read(outside, 64)
         termios.tcsetattr(inside, termios.TCSANOW, before)
         assert keyboard.typed_lines() == b""  # it waits for the prompt
         os.write(outside, b"two?\r")

@@ -6,14 +6,21 @@ from collections.abc import Sequence
 
 import pytest
 
-from lacli.assistant.tries import Came, Tokens, Tried, Try, tries
+from lacli.assistant.tally import Tally
+from lacli.assistant.tries import Came, Tried, Try, tries
 from lacli.completion.cursor import cursor_of
 from lacli.completion.fim import rules_past
 from lacli.completion.fit import Fit
 from lacli.completion.window import REACH
+from lacli.engine.step import Step
 from lacli.events import Place
 
-NONE = Tokens((), ())
+
+def tally_of(*ids: int) -> Tally:
+    """Of a text of one step, whose last token was guessed."""
+    tally = Tally()
+    tally.count(Step(ids, ("",) * (len(ids) - 1) + ("lookup",), rows=2, drafted=1, forward_ms=1.0, draft_ms=0.0))
+    return tally
 
 
 def fit_at(text: str, path: str, scope: str = "block") -> Fit:
@@ -209,7 +216,7 @@ class TestTried:
             "",
         ]
         assert not tried.nothing_shown
-        assert not tried.came("b = a\n    if b:", NONE, (1,), False)
+        assert not tried.came("b = a\n    if b:", Tally(), (1,), False)
         assert tried.chosen == "b = a\n"
         assert tried.release("b = a\n", over=True) == ""
 
@@ -231,11 +238,15 @@ class TestTried:
         def spelled(ids: Sequence[int]) -> str:
             return "".join(words[each] for each in ids)
 
-        assert tried.came("= 1", Tokens((1, 2), ("", "lookup")), (1,), False)
+        given_up, chosen = tally_of(1, 2), tally_of(3, 4)
+        assert tried.came("= 1", given_up, (1,), False)
         assert (tried.now, tried.without) == (Try(other=True), frozenset({1}))
         assert not tried.is_first
-        assert not tried.came("a, b)", Tokens((3, 4), ("", "lookup")), (3,), False)
+        assert not tried.came("a, b)", chosen, (3,), False)
         assert tried.chosen == "a, b"
-        assert tried.tokens("a, b", spelled) == Tokens((3, 4), ("", "lookup"))
-        assert tried.tokens("a", spelled) == Tokens((3,), ("",))
-        assert tried.tokens("", spelled) == NONE
+        assert tried.delivered("a, b", spelled) is chosen
+        assert (chosen.ids, chosen.counts.accepted_by_source) == ([3, 4], {"lookup": 1})
+        assert tried.given_up(chosen) == 2
+        assert tried.delivered("a", spelled) is chosen
+        assert (chosen.ids, chosen.counts.accepted_by_source) == ([3], {})
+        assert tried.delivered("", spelled).ids == []
