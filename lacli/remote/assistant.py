@@ -64,7 +64,7 @@ class RemoteAssistant:
             return
         try:
             yield from self._opening(cancel)
-            for event in RemoteReply(self._opened(), request).events(cancel):
+            for event in RemoteReply(self._opened(), request, cancel).events():
                 if isinstance(event, Finished):
                     event = self._ended(event, request, cancel)
                     yield from self._notices_of_pool()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from lacli.assistant.base import Cancel, never
 from lacli.errors import UsageError
 from lacli.events import Message, Place, Request
 from lacli.prompts.content import composed
@@ -66,14 +67,14 @@ class Call:
     """What is asked where the server cannot do this."""
 
 
-def call_of(server: Server, known: KnownModel, request: Request, prediction: str = "") -> Call:
-    """The request as this server takes it. Raises LacliError where it cannot."""
+def call_of(server: Server, known: KnownModel, request: Request, prediction: str = "", cancel: Cancel = never) -> Call:
+    """The request as this server takes it. Raises LacliError where it cannot, or Cancelled."""
     if request.place is not None:
-        return _completion(server, known, request, request.place)
+        return _completion(server, known, request, request.place, cancel)
     if request.raw or request.raw_ids:
         return _text(server, request, request.raw or list(request.raw_ids), sent=(request.raw,))
     if server.remote.api == "raw":
-        return _rendered(server, known, request)
+        return _rendered(server, known, request, cancel)
     return _chat(server, request, prediction)
 
 
@@ -110,7 +111,7 @@ def _chat(server: Server, request: Request, prediction: str) -> Call:
     )
 
 
-def _rendered(server: Server, known: KnownModel, request: Request) -> Call:
+def _rendered(server: Server, known: KnownModel, request: Request, cancel: Cancel) -> Call:
     """Messages in the model's own template."""
     if known.tokenizer is not None and server.kind in _TAKES_IDS:
         from lacli.prompts import chat
@@ -120,7 +121,8 @@ def _rendered(server: Server, known: KnownModel, request: Request) -> Call:
         return _text(server, request, list(made.token_ids), _ends(request), texts_of(request), made.notes, True)
     if server.kind == "llama-server":
         messages = [{"role": each.role, "content": _shown(each)} for each in request.messages]
-        made_there = servers.ask(server, f"{server.remote.root}/apply-template", {"messages": messages}) or {}
+        url = f"{server.remote.root}/apply-template"
+        made_there = servers.ask(server, url, {"messages": messages}, cancel) or {}
         if isinstance(made_there.get("prompt"), str):
             return _text(server, request, made_there["prompt"], _ends(request), texts_of(request), (), True)
     raise UsageError(
@@ -129,11 +131,11 @@ def _rendered(server: Server, known: KnownModel, request: Request) -> Call:
     )
 
 
-def _completion(server: Server, known: KnownModel, request: Request, place: Place) -> Call:
+def _completion(server: Server, known: KnownModel, request: Request, place: Place, cancel: Cancel) -> Call:
     """What belongs at a place in a file."""
     room = server.context - request.max_tokens if server.context and request.drop_oldest else None
     tokenizer = known.tokenizer
-    markers = known.markers or _markers_there(server, known)
+    markers = known.markers or _markers_there(server, known, cancel)
     if markers is None and known.spec is None and server.kind in (*_INFILLS, "ollama", "openai"):
         made = _insertion(server, request, place)
         return replace(made, otherwise=lambda: _completion_of(server, request, place, None, None, room))
@@ -269,7 +271,7 @@ def _end_there(
         body["stop"] = told[:_MOST_STOPS] if server.kind == "openai" else told
 
 
-def _markers_there(server: Server, known: KnownModel) -> FimMarkers | None:
+def _markers_there(server: Server, known: KnownModel, cancel: Cancel) -> FimMarkers | None:
     """The format of a model that is not known here, by whether its own server has the markers as single tokens."""
     doors = {
         "vllm": (f"{server.remote.root}/tokenize", "prompt", {"add_special_tokens": False}),
@@ -286,7 +288,7 @@ def _markers_there(server: Server, known: KnownModel) -> FimMarkers | None:
     def id_of(marker: str) -> int | None:
         nonlocal answers
         if marker not in found and answers:
-            told = servers.ask(server, url, {"model": server.model, name: marker, **more})
+            told = servers.ask(server, url, {"model": server.model, name: marker, **more}, cancel)
             answers = told is not None
             ids = (told or {}).get("tokens")
             found[marker] = ids[0] if isinstance(ids, list) and len(ids) == 1 and type(ids[0]) is int else None

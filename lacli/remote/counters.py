@@ -13,7 +13,7 @@ from lacli.assistant.base import Cancel
 from lacli.errors import LacliError
 from lacli.events import ReplyStats
 from lacli.remote import server as servers
-from lacli.remote.exchange import Limits
+from lacli.remote.exchange import Cancelled, Limits
 from lacli.remote.figures import SOURCE
 from lacli.remote.server import Server
 
@@ -52,7 +52,10 @@ class Counters:
 
     def added(self, stats: ReplyStats, cancel: Cancel) -> ReplyStats:
         """The statistics with what the counters tell of this reply, where they tell of it alone."""
-        before, after = self._before, _read(self._server, cancel)
+        try:
+            before, after = self._before, _read(self._server, cancel)
+        except Cancelled:  # the reply is complete: only these numbers are given up
+            return stats
         if after is None:
             return stats
         self._before = after

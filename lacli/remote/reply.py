@@ -51,8 +51,9 @@ class Context:
 class RemoteReply:
     """See the module."""
 
-    def __init__(self, context: Context, request: Request) -> None:
+    def __init__(self, context: Context, request: Request, cancel: Cancel) -> None:
         self._context = context
+        self._cancel = cancel
         self._server = context.server
         self._request = request if goes_on(context.server) else replace(request, begun="")
         self._told = Told()
@@ -64,16 +65,18 @@ class RemoteReply:
         self._first_at = self._last_at = self._object_at = 0.0
         self._has_begun = False
         """Whether a part of the text has arrived, perhaps to be held back yet."""
+        self._sent: dict[str, Any] = {}
+        """The body of the last try."""
         self._new_notes: list[str] = []
         """Lines for the user that were not given yet."""
         self._dropped = 0
         self._cancelled = False
 
-    def events(self, cancel: Cancel) -> Iterator[Event]:
+    def events(self) -> Iterator[Event]:
         """All events of the reply. Raises LacliError where it fails; what came before was yielded by then."""
         self._begin(self._made())
         try:
-            with contextlib.closing(self._chunks(cancel)) as chunks:
+            with contextlib.closing(self._chunks()) as chunks:
                 for chunk in chunks:
                     yield from self._notices(self._new_notes)
                     yield from self._take(chunk)
@@ -92,8 +95,9 @@ class RemoteReply:
         """The request as it is sent. Raises UsageError for what must not be."""
         request = self._request
         prediction = self._context.prediction(request)
-        self._context.check([*texts_of(request), prediction])  # first, as a server may be asked to render them
-        call = call_of(self._server, self._context.known, request, prediction)
+        # First, as a server may be asked to render them.
+        self._context.check([*texts_of(request), prediction, *request.stops])
+        call = call_of(self._server, self._context.known, request, prediction, self._cancel)
         self._context.check(call.sent)
         return call
 
@@ -131,13 +135,13 @@ class RemoteReply:
             self._thought.append(new.thought)
             yield Piece(new.answer, (), self._stats(), (), new.thought)
 
-    def _chunks(self, cancel: Cancel) -> Generator[dict[str, Any], None, None]:
+    def _chunks(self) -> Generator[dict[str, Any], None, None]:
         """The objects of the answer, from the first try that gives any."""
         limits, tries = self._server.limits, 0
         while True:
             tries += 1
             try:
-                with self._asked(cancel) as exchange:
+                with self._asked() as exchange:
                     head = exchange.head(limits.first_s)
                     if head.status == 200:
                         yield from self._objects(exchange, head)
@@ -146,7 +150,7 @@ class RemoteReply:
             except Broken as broken:
                 if not self._may_try_again(broken, tries):
                     raise self._failure(broken) from None
-                self._pause(limits.pause_s * 2 ** (tries - 1), cancel)
+                self._pause(limits.pause_s * 2 ** (tries - 1))
                 continue
             except Garbled as garbled:
                 raise failures.broken_off(self._server.remote, str(garbled)) from None
@@ -155,11 +159,15 @@ class RemoteReply:
                 self._begin(again)
                 tries -= 1
             else:
-                self._pause(self._wait(head, body, tries), cancel)
+                self._pause(self._wait(head, body, tries))
 
-    def _asked(self, cancel: Cancel) -> contextlib.AbstractContextManager[Exchange]:
-        body = {name: value for name, value in self._call.body.items() if name not in self._context.left_out}
-        return server.exchange(self._server.remote, self._server.limits, self._call.url, body, cancel)
+    def _asked(self) -> contextlib.AbstractContextManager[Exchange]:
+        call = self._call
+        left_out = {name for name in call.optional if name in call.body and name in self._context.left_out}
+        self._sent = {name: value for name, value in call.body.items() if name not in left_out}
+        if "max_tokens" in left_out:  # OpenAI's newer models know the budget by another name
+            self._sent["max_completion_tokens"] = call.body["max_tokens"]
+        return server.exchange(self._server.remote, self._server.limits, call.url, self._sent, self._cancel)
 
     def _objects(self, exchange: Exchange, head: Head) -> Iterator[dict[str, Any]]:
         """Until the server says that it is done. Raises Broken where it ends without."""
@@ -211,11 +219,9 @@ class RemoteReply:
         if isinstance(refusal, PromptTooLong):
             return self._shorter()
         for name in call.optional:
-            if name in said and name in call.body and name not in self._context.left_out:
+            if name in said and name in self._sent:  # another reply may have found out since this one was sent
                 self._context.left_out.add(name)
-                if name != "max_tokens":
-                    return call
-                return replace(call, body={**call.body, "max_completion_tokens": self._request.max_tokens})
+                return call
         return call.otherwise() if call.otherwise is not None else None
 
     def _shorter(self) -> Call | None:
@@ -231,11 +237,10 @@ class RemoteReply:
         self._new_notes.append(f"the oldest {self._dropped} messages no longer fit into the context and were left out")
         return call
 
-    @staticmethod
-    def _pause(seconds: float, cancel: Cancel) -> None:
+    def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            if cancel():
+            if self._cancel():
                 raise Cancelled
             time.sleep(min(0.05, seconds))
 
@@ -267,7 +272,7 @@ class RemoteReply:
             predicted_n=predicted,
             steps=steps or 0,
             plain_steps=max(0, predicted - 1) if steps is not None else 0,
-            untold_n=predicted - 1 if steps is None and begun else 0,
+            untold_n=predicted - 1 if steps is None and begun else 0,  # -1, the first, where no tokens are told
             draft_n=drafted,
             draft_n_accepted=accepted,
             drafted_by_source=by_source,

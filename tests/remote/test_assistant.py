@@ -115,6 +115,20 @@ class TestReplies:
         assert (alone.steps, alone.draft_n, alone.draft_n_accepted) == (3, 9, 3)
         assert "steps" in crowded.untold
 
+    def test_a_cancel_while_the_counters_are_read_loses_no_reply(self) -> None:
+        left = threading.Event()
+
+        def leave(asked: Asked) -> Answer:
+            left.set()
+            return Answer(parts=[5.0])
+
+        with serving("vllm", Answer(parts=chunks("vllm", told=False))) as server:
+            server.doors["/metrics"] = Answer(body=_prometheus(0, 5, 10, 40, 20))
+            made = assistant(server)
+            made.open()
+            server.doors["/metrics"] = leave
+            assert reply(made, cancel=left.is_set).text == TEXT
+
     def test_thoughts_are_told_apart(self) -> None:
         said = [{"reasoning_content": "hmm"}, {"content": "Yes."}]
         parts = [event({"choices": [{"delta": each}]}) for each in said]
@@ -231,8 +245,23 @@ class TestWhatIsSent:
             return Answer(parts=chunks("openai"))
 
         with serving("openai", newer) as server:
-            assert reply(assistant(server), asked(max_tokens=44)).text == TEXT
-            assert server.replies[-1].body["max_completion_tokens"] == 44
+            made = assistant(server)
+            assert reply(made, asked(max_tokens=44)).text == TEXT
+            assert reply(made, asked(max_tokens=33)).text == TEXT
+            assert [each.body.get("max_completion_tokens") for each in server.replies] == [None, 44, 33]
+
+    def test_replies_of_a_batch_find_it_out_at_the_same_time(self) -> None:
+        both_asked = threading.Barrier(2)
+
+        def picky(asked: Asked) -> Answer:
+            if "seed" in asked.body:
+                both_asked.wait(5)
+                return refusal(400, "Unsupported parameter: 'seed'")
+            return Answer(parts=chunks("openai"))
+
+        with serving("openai", picky) as server:
+            events = [event for _, event in assistant(server).replies([asked("a", seed=1), asked("b", seed=1)])]
+        assert [each.text for each in events if isinstance(each, Finished)] == [TEXT, TEXT]
 
 
 class TestSecrets:
@@ -251,6 +280,12 @@ class TestSecrets:
             with pytest.raises(UsageError, match="nothing was sent"):
                 reply(assistant(server, api="raw"), asked(self.KEY))
             assert not [each for each in server.asked if each.method == "POST"]
+
+    def test_nor_as_a_stop(self) -> None:
+        with serving() as server:
+            with pytest.raises(UsageError, match="nothing was sent"):
+                reply(assistant(server), asked(stops=(self.KEY,)))
+            assert not server.replies
 
     def test_nor_as_a_prediction(self) -> None:
         with serving("lacli") as server:
