@@ -41,6 +41,8 @@ class WorkerEngine:
     def __init__(
         self, models: int = 1, keep_alive_s: float = KEEP_ALIVE_S, command: Sequence[str] | None = None
     ) -> None:
+        self.http = ""
+        """The URL of its HTTP door, for `status`; empty where it has none."""
         self._models = models
         self._keep_alive_s = keep_alive_s
         self._command = tuple(command or own_command())
@@ -97,7 +99,7 @@ class WorkerEngine:
             for lane in self._lanes.values()
             if lane.pid
         )
-        return EngineStatus(models, health.running, health.waiting, now - self._started, self._keep_alive_s)
+        return EngineStatus(models, health.running, health.waiting, now - self._started, self._keep_alive_s, self.http)
 
     def submit(
         self, what: str, request: Request, settings: Settings, urgent: bool = False, client: Hashable = None

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lacli.errors import LacliError, unwritable
-from lacli.server.base import Engine
 from lacli.server.engine import KEEP_ALIVE_S, WorkerEngine
 from lacli.server.socket import socket_door
 from lacli.storage import files
 from lacli.storage.lock import lock_file
 from lacli.worker import endpoint
 
-Door = Callable[[Engine], AbstractAsyncContextManager[object]]
+Door = Callable[[WorkerEngine], AbstractAsyncContextManager[object]]
 """What opens another way in, while its block runs. It may raise LacliError."""
 
 _LOCK_S = 0.2

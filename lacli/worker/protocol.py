@@ -144,6 +144,8 @@ class EngineStatus:
     waiting: int
     uptime_s: float
     keep_alive_s: float
+    http: str = ""
+    """The URL at which it also serves HTTP; empty where it does not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pytest
 from lacli.cli.serve.http import HttpOptions
 from lacli.config import Settings
 from lacli.errors import UsageError
-from tests.server.http.engines import ScriptedEngine
+from lacli.server.engine import WorkerEngine
 
 OWN = "a-token-of-my-own"
 
@@ -59,8 +59,13 @@ async def asked(options: HttpOptions) -> int:
             answer.read()
             return answer.status
 
-    async with door(ScriptedEngine()):
-        return await asyncio.to_thread(get)
+    engine = WorkerEngine()
+    try:
+        async with door(engine):
+            assert engine.status().http == f"http://127.0.0.1:{ports[0]}"
+            return await asyncio.to_thread(get)
+    finally:
+        await engine.close()
 
 
 def test_a_door_is_open_while_its_block_runs(sandbox: Path) -> None:

@@ -342,7 +342,7 @@ def engine(world: World) -> None:
     from lacli.worker.protocol import PROTOCOL, EngineStatus, Greeting, ModelStatus
 
     models = (ModelStatus("smollm2-135m", 71, True, 0.0), ModelStatus("qwen2.5-coder-1.5b", 72, False, 90.0))
-    found = EngineStatus(models, 1, 2, 7300.0, 600.0)
+    found = EngineStatus(models, 1, 2, 7300.0, 600.0, "http://127.0.0.1:8012")
     world.patch.setattr("lacli.cli.serve.status.status", lambda: (Greeting(PROTOCOL, "0.1.0", 70), found))
     world.patch.setattr("lacli.cli.serve.status._memory", lambda model: model.pid * 10**7)
     world.patch.setattr("lacli.worker.endpoint.socket_path", lambda: Path("/run/user/7/lacli/engine-00c0ffee.sock"))

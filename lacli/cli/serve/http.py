@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lacli.config import Settings
 from lacli.errors import UsageError
 from lacli.server import loopback
-from lacli.server.base import Engine
+from lacli.server.engine import WorkerEngine
 from lacli.server.supervisor import Door
 from lacli.server.token import own_token, token_file
 
@@ -47,7 +47,10 @@ class HttpOptions:
     def line(self, port: int) -> str:
         """Where it is, and with what, for the user."""
         token = "your token" if self.token else f"the token in {token_file()}"
-        return f"HTTP at http://{loopback.in_url(self.host)}:{port}, with {token}"
+        return f"HTTP at {self._url(port)}, with {token}"
+
+    def _url(self, port: int) -> str:
+        return f"http://{loopback.in_url(self.host)}:{port}"
 
     @property
     def arguments(self) -> list[str]:
@@ -65,7 +68,11 @@ class HttpOptions:
 
         port, token = self.port, self.token or own_token()
 
-        def door(engine: Engine) -> AbstractAsyncContextManager[None]:
-            return http_door(engine, self.host, port, token, self.ollama, settings, started)
+        def door(engine: WorkerEngine) -> AbstractAsyncContextManager[None]:
+            def listening(port: int) -> None:
+                engine.http = self._url(port)
+                started(port)
+
+            return http_door(engine, self.host, port, token, self.ollama, settings, listening)
 
         return [door]

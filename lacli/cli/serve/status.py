@@ -27,6 +27,8 @@ def show(as_json: bool) -> None:
         output.document(_record(greeting, found))
         return
     output.line(f"process {greeting.pid}, lacli {greeting.version}, {os.fspath(endpoint.socket_path())}")
+    if found is not None and found.http:
+        output.line(f"HTTP at {found.http}")
     if found is None:
         output.line(f"this is lacli {__version__}: `lacli serve --stop` ends the other one")
         return
@@ -46,6 +48,7 @@ def _record(greeting: Greeting, found: EngineStatus | None) -> dict[str, object]
     record["socket"] = os.fspath(endpoint.socket_path())
     if found is not None:
         record |= {
+            "http": found.http or None,
             "uptime_s": round(found.uptime_s, 1),
             "keep_alive_s": found.keep_alive_s,
             "requests": {"running": found.running, "waiting": found.waiting},
