@@ -57,6 +57,9 @@ def application(services: Services, token: str, host: str = loopback.ADDRESS, ol
 async def _refused(request: Request, error: Exception) -> Response:
     """A path or a method that there is not."""
     assert isinstance(error, HTTPException)
-    refusal = Refusal(error.status_code, f"{request.method} {request.url.path[:80]}: {error.detail}")
-    body = shape_of(request.url.path)(refusal)
+    path, why = request.url.path, error.detail
+    if error.status_code == 404 and any(path == each for _, each in _OLLAMA):
+        why = "ollama's API is off; `lacli serve --port N --ollama` serves it"
+    refusal = Refusal(error.status_code, f"{request.method} {path[:80]}: {why}")
+    body = shape_of(path)(refusal)
     return JSONResponse(body, error.status_code, headers=dict(error.headers or {}))

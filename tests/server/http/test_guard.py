@@ -121,6 +121,13 @@ class TestMethods:
     def test_there_is_nothing_else(self, doors: Doors, path: str) -> None:
         assert doors.send("POST", path, BODY)[0] in (404, 405)
 
+    def test_ollamas_api_says_how_it_is_switched_on(self) -> None:
+        with serving(ScriptedEngine(), ollama=False) as doors:
+            status, _, answer = doors.send("GET", "/api/tags")
+            assert status == 404
+            assert "`lacli serve --port N --ollama` serves it" in json.loads(answer)["error"]
+            assert "Not Found" in json.loads(doors.send("GET", "/api/pull")[2])["error"]
+
     def test_every_api_tells_of_it_in_its_own_way(self, doors: Doors) -> None:
         assert json.loads(doors.send("POST", "/v1/x", BODY)[2])["error"]["type"] == "not_found_error"
         assert json.loads(doors.send("GET", "/infill")[2])["error"]["code"] == 405
