@@ -82,7 +82,10 @@ class TestACommand:
         with serving("dies", "exit"):
             done = scripted.run(arguments, (), b'"3"\n"1"\n')
             assert (done.code, done.out) == (1, "")
-            assert done.err == "lacli: error: the engine's process ended with exit code 3; its last words: words\n"
+            assert done.err == (
+                "lacli: error: the engine's process ended with exit code 3; its last words: words; "
+                "repeat the command to go on after what out.jsonl holds\n"
+            )
         with serving("many"):
             assert scripted.run(arguments, (), b'"3"\n"1"\n').code == 0
         found = [json.loads(line)["text"] for line in (project / "out.jsonl").read_text().splitlines()]

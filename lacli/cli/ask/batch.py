@@ -84,6 +84,9 @@ class _BatchRun:
             try:
                 for place, event in events if self._left else ():
                     self._handle(place, event)
+            except LacliError as error:
+                error.hint = "; ".join(filter(None, [error.hint, self._replies.way_on]))
+                raise
             finally:
                 diagnostics.erase_status()
         return interrupt if self._done < self._left else None

@@ -154,6 +154,13 @@ class Replies:
             raise
         self._write_waiting()
 
+    @property
+    def way_on(self) -> str:
+        """What to do after a failure of the engine; empty where no file can be gone on with."""
+        if not self._continues or self._is_broken:
+            return ""
+        return f"repeat the command to go on after what {self._path} holds"
+
     def put(self, line: BatchPrompt, record: dict[str, Any]) -> None:
         """The reply to a prompt, written as soon as those before it are."""
         named = {"index": line.index, **({} if line.id is None else {"id": line.id}), **record, "key": line.key}
