@@ -84,6 +84,15 @@ def named(model: str, known: Mapping[str, Remote]) -> Remote:
     raise ModelUnavailable(f"no remote named {name!r} in your configuration", hint)
 
 
+def check_online(remote: Remote, offline: bool) -> None:
+    """Raise ModelUnavailable for a remote on another computer where the network is not to be used."""
+    if offline and not remote.is_local:
+        raise ModelUnavailable(
+            f"{remote.title} is on another computer, and the network is off (--offline or LACLI_OFFLINE)",
+            "leave that out, or use a model that is here",
+        )
+
+
 def _url(name: str, value: Any) -> Any:
     """Check a URL: what is no plain address of a server is refused."""
     parts = _split(str(value))

@@ -1,7 +1,7 @@
-"""An assistant whose model runs in an engine of somebody else's: the front ends' contract over HTTP.
+"""An assistant whose model runs in another program's server: the contract of `assistant.base` over HTTP.
 
-Made only for a remote that the user named, for this command or as the default; without one nothing here is imported.
-Connects with its first call. Nothing is read ahead, as that would send what nobody has asked yet.
+Made only for a remote that the user named, for this command or as the default; otherwise nothing here is imported.
+It connects on its first call. No prompt is read ahead, as that would send text before the user has asked anything.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from lacli.assistant.base import Cancel, Report, ignore, never
 from lacli.config import Settings
-from lacli.configuration.remotes import Remote
-from lacli.errors import LacliError, ModelUnavailable, UsageError
+from lacli.configuration.remotes import Remote, check_online
+from lacli.errors import LacliError, UsageError
 from lacli.events import Event, Failed, Finished, Notice, Preview, ReplyStats, Request
 from lacli.remote import server as servers
 from lacli.remote.calls import call_of, goes_on, texts_of
@@ -30,10 +30,10 @@ from lacli.remote.server import Server
 from lacli.remote.words import estimated
 
 SIDE_BY_SIDE = 8
-"""Replies of a batch that are asked for at a time: what more a server can do it does by its own queue."""
+"""Requests of a batch in flight at a time."""
 
 _NEAR = 4_096
-"""Characters before a place."""
+"""Characters before the cursor that are searched for secrets when a completion is learned."""
 
 
 class RemoteAssistant:
@@ -88,7 +88,7 @@ class RemoteAssistant:
                     failed.append(error)
                 else:
                     answers.put((index, Failed(error.message, error.hint, error.exit_code)))
-            except Exception as error:  # a mistake of ours must not leave the others waiting
+            except Exception as error:  # a bug in this thread must not leave the reader waiting for ever
                 failed.append(LacliError(f"{type(error).__name__}: {error}", "repeat with -vv"))
             answers.put((index, None))
 
@@ -101,7 +101,7 @@ class RemoteAssistant:
                         break
                     threading.Thread(target=write, args=taken, name="remote reply", daemon=True).start()
                     running += 1
-                if not running and failed:  # what was under way is written; the same command goes on from there
+                if not running and failed:  # the replies that were under way have been delivered by now
                     raise failed[0]
                 if not running:
                     return
@@ -141,11 +141,7 @@ class RemoteAssistant:
         if self._context is not None:
             return []
         remote = self._find()
-        if self._settings.offline and not remote.is_local:
-            raise ModelUnavailable(
-                f"{remote.title} is on another computer, and --offline was given",
-                "leave it out, or use a model that is here",
-            )
+        check_online(remote, self._settings.offline)
         notices = []
         if remote.key_env and remote.url.startswith("http:") and not remote.is_local:
             notices.append(Notice(f"the key in {remote.key_env} is sent to {remote.host} unencrypted", "warning"))

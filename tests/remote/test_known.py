@@ -153,6 +153,17 @@ class TestPush:
             assert capfd.readouterr().err.endswith("nothing was sent\n")
             assert not server.asked
 
+    def test_nothing_goes_to_another_computer_while_the_network_is_off(
+        self, project: Path, sandbox: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with serving("sglang", Answer(parts=chunks("sglang", REPLY)), model=MODEL) as server:
+            self.configured(server, sandbox)
+            self.learn(server)
+        (sandbox / "config" / "config.toml").write_text('[remotes.gpu]\nurl = "http://192.0.2.1:30000"\n')
+        monkeypatch.setenv("LACLI_OFFLINE", "1")
+        assert main(["pool", "push", "remote:gpu", "--yes"]) == 3
+        assert "remote:gpu is on another computer, and the network is off" in capfd.readouterr().err
+
     def test_a_server_without_corpora_says_so(
         self, project: Path, sandbox: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:

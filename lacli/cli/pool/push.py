@@ -38,7 +38,8 @@ def push(
     from lacli.cli.framework import remotes
     from lacli.cli.terminal import diagnostics, output
     from lacli.cli.terminal.confirm import confirm
-    from lacli.configuration.remotes import is_remote, named
+    from lacli.config import told_offline
+    from lacli.configuration.remotes import check_online, is_remote, named
     from lacli.project.root import project_id
 
     if not is_remote(remote):
@@ -60,6 +61,7 @@ def push(
         diagnostics.plain_line(f"  {' '.join(text.split())[:_WIDTH]}")
     if len(texts) > _MOST_SHOWN:
         diagnostics.plain_line(f"  … and {len(texts) - _MOST_SHOWN:,} more; --dry-run prints all")
+    check_online(to, told_offline("LACLI_OFFLINE"))
     if not confirm("send them?", yes):
         diagnostics.note("nothing was sent")
         return
