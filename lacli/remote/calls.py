@@ -1,4 +1,4 @@
-"""A request in the words of the server that it is for: which door, which body, and how the answer is to be read.
+"""A request in the form its server takes: which path, which body, and how the answer is to be read.
 
 A chat goes to the chat API, or rendered to the completions API where the user's table says raw. A completion goes to
 the completions API with the model's own markers, as ids where its tokenizer is here; where the markers are not known it
@@ -253,11 +253,16 @@ def _body(server: Server, request: Request) -> dict[str, Any]:
 
 
 def _left_out(server: Server, request: Request) -> tuple[str, ...]:
-    """A line where a way of sampling that was asked for is not known there."""
-    wanted = {"top_k": request.top_k, "repetition_penalty": request.repetition_penalty != 1}
+    """A note naming the options that were given and that this server does not have."""
+    wanted = {
+        "top_k": request.top_k,
+        "repetition_penalty": request.repetition_penalty != 1,
+        "truncate": request.truncate,  # no server shortens a message by our rules; a prompt too long it refuses
+    }
     missing = [name for name, is_wanted in wanted.items() if is_wanted and name not in _NAMES[server.kind]]
     shown = " and ".join(f"--{name.replace('_', '-')}" for name in missing)
-    return (f"{server.remote.title} takes no {shown}: it was left out",) if missing else ()
+    ignored = "they are ignored" if len(missing) > 1 else "it is ignored"
+    return (f"{server.remote.title} takes no {shown}: {ignored}",) if missing else ()
 
 
 def _end_there(

@@ -188,6 +188,12 @@ class TestCommands:
         assert result.code == 2
         assert result.err.splitlines()[-1].startswith("lacli: error: a remote does not write several completions")
 
+    def test_nor_are_they_recommended(self, run: Run, server: Server, project: Path) -> None:
+        (project / "a.py").write_text("x = \n", encoding="utf-8")
+        server.answers = [Answer(parts=chunks("vllm", [""], chat=False))]
+        result = run("complete", *MODEL, "a.py:1")
+        assert "nothing to insert here; a comment before the cursor" in result.err
+
     def test_a_broken_reply_leaves_its_text_and_a_failure(self, run: Run, server: Server) -> None:
         server.answers = [Answer(parts=chunks("vllm")[:3])]
         result = run("ask", *MODEL, "hi")

@@ -189,7 +189,7 @@ class TestWhatIsSent:
             made = assistant(server)
             notes = [each.text for _ in range(2) for each in made.reply(asked(top_k=5)) if isinstance(each, Notice)]
             assert "top_k" not in server.replies[0].body
-        assert [note for note in notes if "--top-k" in note] == ["remote:gpu takes no --top-k: it was left out"]
+        assert [note for note in notes if "--top-k" in note] == ["remote:gpu takes no --top-k: it is ignored"]
 
     @pytest.mark.parametrize("kind", ["vllm", "sglang", "llama-server", "lacli"])
     def test_a_reply_that_is_begun_goes_on(self, kind: str) -> None:
@@ -235,6 +235,12 @@ class TestWhatIsSent:
             assert reply(made, asked(prediction="x = 1")).text == TEXT
             assert reply(made, asked(prediction="x = 1")).text == TEXT
             assert len(server.replies) == 3
+
+    def test_an_option_that_no_server_has_is_said_to_be_ignored(self) -> None:
+        with serving() as server:
+            events = list(assistant(server).reply(asked(truncate="middle")))
+        notices = [each.text for each in events if isinstance(each, Notice)]
+        assert "remote:gpu takes no --truncate: it is ignored" in notices
 
     def test_the_newer_name_of_a_budget_is_found(self) -> None:
         def newer(asked: Asked) -> Answer:

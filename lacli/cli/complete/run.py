@@ -18,6 +18,7 @@ from lacli.cli.framework.options import Common
 from lacli.cli.models.first_model import better_than
 from lacli.cli.terminal import diagnostics, live, output
 from lacli.completion.around import other_files, project_of
+from lacli.configuration.remotes import is_remote
 from lacli.errors import LacliError
 from lacli.events import Attachment, Finished, Request
 
@@ -94,7 +95,8 @@ class CompleteRunner:
     def _say_nothing_comes(self, job: CompleteJob) -> None:
         """Say that nothing is to be inserted, and what else can be tried."""
         where = f": {job.where}" if self._output.several else ""
-        tries = ["--alternatives 3 tries other beginnings"] if self._output.alternatives == 1 else []
+        offers_more = self._output.alternatives == 1 and not is_remote(self._common.model)
+        tries = ["--alternatives 3 tries other beginnings"] if offers_more else []
         tries.append("a comment before the cursor tells the model what is missing")
         better = better_than(self._common.model)
         tries += [f"-m {better} takes a real coding model"] if better else []
