@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from lacli.pool.prune import Pruned
 
 SEPARATOR = " · "
+"""Between the numbers of a line, and where a narrow terminal breaks it."""
 UNTOLD = "n/a"
 """Stands for a number that a remote does not tell."""
-"""Between the numbers of a line, and where a narrow terminal breaks it."""
 
 _LEGEND = "guesses: right/tried, share of the text"
 
@@ -307,7 +307,7 @@ def _rounded(value: float | None, digits: int = 3) -> float | None:
 _ROWS: tuple[tuple[str, Callable[[Counts], str]], ...] = (
     ("tokens", lambda counts: f"{counts.predicted_n:,}"),
     ("steps", lambda counts: f"{counts.steps:,}"),
-    ("tok/step", lambda counts: _per_step(counts)),
+    ("tok/step", _per_step),
     ("saved steps", lambda counts: f"{counts.saved_n:,}"),
     ("saved time", lambda counts: "unknown" if counts.saved_ms is None else signed_duration(counts.saved_ms)),
     ("rows bought", lambda counts: f"{counts.rows_bought:,}"),
