@@ -25,7 +25,7 @@ from lacli.edits.find.reading import intent_of
 from lacli.edits.mend.mend import mended
 from lacli.edits.reply.answer import Unusable
 from lacli.edits.reply.placing import dedented
-from lacli.edits.tree.outline import Outline, outline
+from lacli.edits.tree.outline import Outline, defined_names, outline
 from lacli.edits.tree.pieces import pieces
 from lacli.edits.tree.syntax import is_sound
 from lacli.edits.write.apply import EditResult, Problem
@@ -373,24 +373,17 @@ class Edit:
             lost = counted(unseen, "character", "characters")
             problems.append(Problem(f"with the lines it changes the reply loses {lost} the model cannot see", False))
         diff = unified(self.file.data, data, target_of(self.file.name))
-        gone = _defined(self._text, self._language) - _defined(text, self._language)
+        gone = defined_names(self._text, self._language) - defined_names(text, self._language)
         every_note = dict.fromkeys((*notes, *self._still_named(gone, text)))
         return EditResult(data, diff, tuple(problems), tuple(every_note), gone=tuple(sorted(gone)))
 
     def _still_named(self, gone: Collection[str], text: str) -> Iterator[str]:
-        """A note of each name that is defined no more and that code of the file still has. It may be meant for the
-        method of another type, so that this is no fault."""
+        """A note for each name that is no longer defined but still occurs in the file's code. It may refer to a method
+        of another type, so it is no fault."""
         tokens = pieces(text, self._language).tokens() if gone else ()
         for name in sorted(gone):
             if count := tokens.count(name):
                 yield f"{self.label} still has `{name}` in {counted(count, 'place', 'places')}"
-
-
-def _defined(text: str, language: str) -> set[str]:
-    """The names that a text defines for other code to use; keys and headings are data."""
-    found = outline(text, language)
-    definitions = found.definitions if found is not None else ()
-    return {each.name for each in definitions if each.kind in ("function", "class", "variable")}
 
 
 def _refused(file: TextFile, why: str) -> EditResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -354,41 +353,6 @@ class TestApplied:
         result = applied(of(STACK), reply, "x")
         assert result.data.decode() == STACK
         assert result.problems[0].final
-
-
-class TestNotebooks:
-    CELL = "def load(path):\n    return open(path)\n"
-
-    def notebook(self) -> TextFile:
-        cells = [
-            {"cell_type": "markdown", "metadata": {}, "source": ["# Title\n", "words"]},
-            {
-                "cell_type": "code",
-                "execution_count": 3,
-                "metadata": {},
-                "outputs": [{"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo="}}],
-                "source": self.CELL.splitlines(keepends=True),
-            },
-        ]
-        document = {
-            "cells": cells,
-            "metadata": {"language_info": {"name": "python"}},
-            "nbformat": 4,
-            "nbformat_minor": 5,
-        }
-        return of(json.dumps(document, indent=1) + "\n", "nb.ipynb")
-
-    def test_a_cell_is_edited_and_everything_else_keeps_its_bytes(self) -> None:
-        file = self.notebook()
-        asked: list[Question] = []
-        reply = block("def load(path):\n    return open(path).read()\n")
-        outcome = Edit(file, "let load return the text", "nb.ipynb").run(answering(reply, asked=asked))
-        assert "iVBORw0KGgo" not in str(asked)
-        assert outcome.result.data == file.data.replace(b"open(path)", b"open(path).read()")
-
-    def test_lines_of_the_file_are_no_lines_of_its_cells(self) -> None:
-        with pytest.raises(UsageError, match="is a notebook"):
-            parts_of(self.notebook(), [(3, 4)], [])
 
 
 def test_how_long_a_part_a_model_writes_again_is_its_own_number() -> None:

@@ -206,6 +206,13 @@ class _Reader:
         return not line[:column].strip()
 
 
+def defined_names(text: str, language: str) -> set[str]:
+    """The names that a text defines for other code to use; keys and headings are data."""
+    found = outline(text, language)
+    definitions = found.definitions if found is not None else ()
+    return {each.name for each in definitions if each.kind in ("function", "class", "variable")}
+
+
 def _lines_of(node: Node) -> tuple[int, int]:
     """First line and the one behind the last. A node that ends at the beginning of a line does not hold that line."""
     (first, _), (last, column) = node.start_point, node.end_point
