@@ -185,8 +185,10 @@ class _Client:
             self._jobs.pop(number, None)
 
     def _tell_of_waiting(self, number: int, job: Job) -> None:
-        """Say why nothing comes, if that is because others are served first."""
-        if job.what == "reply" and not job.id and not job.ended and self._engine.health().running:
+        """Say why nothing comes, if other clients are served first. Of a batch only the first reply says so, and only
+        while none of its own is being written."""
+        first = next((each for each in self._jobs.values() if each.what == "reply" and not each.ended), None)
+        if job is first and not job.id and self._engine.health().running:
             self._writer.write(protocol.encode(EventMessage(number, Notice(_WAITING))))
 
     async def _send(self, message: WorkerMessage) -> None:

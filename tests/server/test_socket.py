@@ -202,6 +202,21 @@ class TestAttached:
             first.close()
             second.close()
 
+    def test_a_batch_that_waits_is_told_once_and_not_of_its_own_replies(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(door, "_UNTOLD_S", 0.01)
+        with serving("slow"):
+            first, second = attached.attached(Settings()), attached.attached(Settings())
+            running, token = first.reply(QUESTION), CancelToken()
+            assert isinstance(next(running), Piece)
+            waiting = second.replies([QUESTION] * 5, token)
+            _, told = next(waiting)
+            assert isinstance(told, Notice)
+            running.close()  # type: ignore[attr-defined]
+            threading.Timer(0.3, token.cancel).start()  # its first reply is being written, and four wait for it
+            assert not [event for _, event in waiting if isinstance(event, Notice)]
+            first.close()
+            second.close()
+
     def test_who_goes_away_in_the_middle_frees_the_worker(self) -> None:
         with serving("slow") as running:
             for _ in range(3):
