@@ -1,7 +1,7 @@
-"""The tables [remotes.NAME] of the user's file: engines that other programs run, here or on another computer.
+"""The tables [remotes.NAME] of the user's file: inference servers that other programs run, here or elsewhere.
 
-`-m remote:NAME` names one. Data and its checks; nothing here opens a connection. A project's file may have no such
-table, as what a remote is asked leaves the computer.
+`-m remote:NAME` names one. Data and its checks; nothing here opens a connection. A project's file may not have such a
+table, because prompts to a remote leave the computer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lacli.errors import ModelUnavailable, UsageError
 TABLE = "remotes"
 PREFIX = "remote:"
 KINDS = ("auto", "vllm", "sglang", "llama-server", "ollama", "openai", "lacli")
-"""The servers whose own fields and statistics are known; openai is any other that speaks that API."""
+"""Servers whose extra fields and statistics are supported; openai is any other with that API."""
 APIS = ("chat", "raw")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LOCAL = ("localhost", "127.0.0.1", "::1")
@@ -50,12 +50,12 @@ class Remote:
 
     @property
     def base(self) -> str:
-        """What the paths of OpenAI's API are below: with /v1, unless the URL has another path of its own."""
+        """The URL that the paths of OpenAI's API are appended to: with /v1, unless it has a path of its own."""
         return self.url if urlsplit(self.url).path.strip("/") else f"{self.url}/v1"
 
     @property
     def root(self) -> str:
-        """What the server's own paths are below."""
+        """The URL that the server's own paths are appended to."""
         return self.url.removesuffix("/v1")
 
     @property

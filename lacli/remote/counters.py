@@ -1,7 +1,7 @@
 """The counters that vLLM keeps of all its replies, read around one of ours, where an answer says nothing of its steps.
 
-The difference is ours only if no other request ran meanwhile: the server must be idle before and after, and have ended
-one request more. Else nothing is known.
+The difference belongs to our reply only if no other request ran meanwhile: the server must be idle before and after,
+and have finished exactly one more request. Otherwise the numbers stay unknown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One HTTP request and its answer, which is read by a thread of its own: whoever waits can leave at any moment.
+"""One HTTP request and its answer, read by a thread of its own so that the caller can stop waiting at any moment.
 
-The standard library's client: it starts in a tenth of the time of any other, and nothing more is needed. No redirect is
-followed and no proxy used: what is asked goes to the host that the user wrote down, or nowhere.
+Uses the standard library's client, which is imported in a tenth of the time of any other and does all that is needed.
+Redirects are not followed and proxies not used: a request goes to the host that the user configured, or nowhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One reply of a remote, from the request to its last event.
 
-Asked again is only before the first token: what a reader has seen is never written anew. Whatever ends the reply early
-closes the connection, which is how servers learn that nobody wants the rest.
+A request is retried only before its first token: text that a reader has seen is never replaced. Whatever ends the reply
+early closes the connection, which tells the server to stop.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class RemoteReply:
         self._started = time.perf_counter()
         self._first_at = self._last_at = self._object_at = 0.0
         self._has_begun = False
-        """Whether a part of the text has arrived, perhaps to be held back yet."""
+        """Whether any text has arrived, even if it is still held back."""
         self._sent: dict[str, Any] = {}
         """The body of the last try."""
         self._new_notes: list[str] = []
-        """Lines for the user that were not given yet."""
+        """Notes for the user that were not yielded yet."""
         self._dropped = 0
         self._cancelled = False
 
@@ -102,7 +102,7 @@ class RemoteReply:
         return call
 
     def _begin(self, call: Call) -> None:
-        """This is what is asked now; nothing has come of it yet."""
+        """Make this the current call, with no text received yet."""
         self._call = call
         self._new_notes += call.notes
         found: list[Watcher] = [*map(StopString, dict.fromkeys(self._request.stops)), *call.watchers]
@@ -112,7 +112,7 @@ class RemoteReply:
         self._thoughts = Thoughts(False if call.thoughts else None)
 
     def _take(self, chunk: dict[str, Any]) -> Iterator[Piece]:
-        """What an object of the answer tells, and the text that is certain with it."""
+        """Read one object of the answer; yields the text that can be shown now."""
         self._told.read(chunk)
         text, thought, ended = self._call.read(chunk)
         self._ended = self._ended or ended
@@ -189,8 +189,8 @@ class RemoteReply:
         return self._object_at + (limits.idle_s if self._has_begun else limits.first_s)
 
     def _may_try_again(self, broken: Broken, tries: int) -> bool:
-        """Whether a request that was answered by nothing may be repeated: nobody has seen anything of it, and it is not
-        for want of a server."""
+        """Whether to retry a request that got no answer: nothing of it was shown, and the failure is one that a retry
+        may cure, unlike a refused connection."""
         cause = broken.cause
         lost = isinstance(cause, ConnectionError) or not isinstance(cause, OSError)
         lost &= not isinstance(cause, ConnectionRefusedError)
@@ -211,7 +211,7 @@ class RemoteReply:
         return seconds
 
     def _changed(self, head: Head, body: bytes) -> Call | None:
-        """The call without what this server does not take, or without the oldest turns; None where neither helps."""
+        """The call without the member that this server refuses, or without the oldest turns; None if neither helps."""
         if head.status not in (400, 404, 413, 422, 501):
             return None
         call, said = self._call, failures.message_of(body)
@@ -225,7 +225,7 @@ class RemoteReply:
         return call.otherwise() if call.otherwise is not None else None
 
     def _shorter(self) -> Call | None:
-        """The call without the older half of the turns before the last question, where they may be left out."""
+        """The call without the older half of the turns before the last question, if the request allows that."""
         messages = self._request.messages
         first = 1 if messages and messages[0].role == "system" else 0
         if not self._request.drop_oldest or len(messages) - first < 2:

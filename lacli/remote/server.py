@@ -1,4 +1,4 @@
-"""A remote that was asked what it is: its kind, its model, its context. Every request to it is made here."""
+"""A remote whose kind, model and context size are known. Every request to it is made here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OWNERS = {
     "ollama": "ollama",
     "lacli": "lacli",
 }
-"""What servers say who owns their models, in the list of them."""
+"""The kind of a server by the `owned_by` of its models."""
 _MOST_LIST = 1 << 22
 _MOST_SHOWN = 8
 
@@ -123,7 +123,7 @@ def told(
 
 
 def ask(server: Server, url: str, body: dict[str, Any] | None = None, cancel: Cancel = never) -> dict[str, Any] | None:
-    """A short answer as JSON; None where the server has no such door, or answers with something else."""
+    """A short answer as JSON; None if the server has no such endpoint, or answers with anything else."""
     try:
         head, data = told(server.remote, server.limits, url, body, cancel)
         value = json.loads(data) if head.status == 200 else None

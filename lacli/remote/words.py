@@ -1,7 +1,7 @@
-"""A stand-in for the tokenizer of a model that is not known here: its tokens are words, blanks and single signs.
+"""A stand-in for the tokenizer of a model that is not known here: its tokens are words, blanks and single characters.
 
-They are about as long as those of real vocabularies, so that windows and estimates come out right, and a text survives
-being cut into them. Ids mean nothing outside of the object that made them: what is sent is text.
+They are about as long as tokens of real vocabularies, so that windows and estimates come out right, and a text survives
+a round trip through them. Ids are valid only within the object that made them; requests carry text.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ _FOLLOW_FROM = {
     "steps": ("saved_n", "rows", "rows_bought"),
     "draft_n": ("draft_n_accepted", "rows_bought", "rows_used"),
 }
-"""The numbers of a record that are not known either where a field is not."""
+"""For an unknown field, the numbers in the record that are unknown with it."""
 
 
 def _stats_record(stats: ReplyStats) -> dict[str, Any]:

@@ -24,7 +24,7 @@ COMMANDS = {
     "acp": CommandInfo("lacli.cli.acp.command", "Serve an editor that speaks the Agent Client Protocol."),
     "lsp": CommandInfo("lacli.cli.lsp.command", "Complete code in an editor, as its language server."),
     "serve": CommandInfo("lacli.cli.serve.command", "Keep models in memory for the other commands."),
-    "remote": CommandInfo("lacli.cli.remote.command", "Engines of others that -m remote:NAME asks: how to start one."),
+    "remote": CommandInfo("lacli.cli.remote.command", "Servers that -m remote:NAME uses: how to start one."),
     "models": CommandInfo("lacli.cli.models.command", "List, show and fetch models."),
     "pool": CommandInfo(
         "lacli.cli.pool.command", "Show, check, build, share or clear what a project has taught the drafts."

@@ -1,4 +1,4 @@
-"""The remotes of the user's configuration, and who speaks with one. Nothing is imported for it before one is named."""
+"""The remotes of the user's configuration, and the assistant for one, imported only when a remote is named."""
 
 from __future__ import annotations
 

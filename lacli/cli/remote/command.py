@@ -1,4 +1,4 @@
-"""`lacli remote`: how an engine is started that `-m remote:NAME` then asks. Prints; starts and asks nothing."""
+"""`lacli remote`: prints how to start a server for `-m remote:NAME`. It starts nothing and connects to nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from lacli.cli.framework.options import check_choice
 
 app = typer.Typer(
-    help="Engines of others in front of which lacli works: how to start one.",
+    help="Servers that -m remote:NAME uses: how to start one.",
     rich_markup_mode=None,
     add_completion=False,
     no_args_is_help=True,

@@ -99,9 +99,9 @@ def unechoed(prompt_follows: bool = False) -> Iterator[None]:
 def typed_lines() -> bytes:
     """The lines that were typed before anything read them; empty if there are none or it cannot be known.
 
-    Outside of `unechoed` the terminal has made each Enter an LF, which a prompt of ours takes for Ctrl-J; within, it
-    stayed a CR, which ends no line, so that such lines come with the first one behind the block. Raises EOFError where
-    the first key was Ctrl-D.
+    Outside `unechoed` the terminal turns Enter into LF, which our prompt would take for Ctrl-J. Inside it, Enter stays
+    CR, which does not end a line for the terminal: such lines arrive with the first line after the block. Raises
+    EOFError if the first key was Ctrl-D.
     """
     descriptor = _keyboard()
     if descriptor is None:
