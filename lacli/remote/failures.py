@@ -130,7 +130,8 @@ def message_of(body: bytes) -> str:
 
 def message_of_object(value: Any) -> str:
     """The error that an object tells of; empty where it tells of none."""
-    for name in ("error", "error_message"):
+    is_error = isinstance(value, dict) and value.get("object") == "error"  # as older vLLMs write it
+    for name in ("error", "error_message", *(["message"] if is_error else [])):
         inner = value.get(name) if isinstance(value, dict) else None
         if isinstance(inner, Mapping):
             inner = " ".join(

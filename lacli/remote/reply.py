@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _LENGTH = ("length", "max_tokens", "limit")
+_GIVEN_UP = ("abort", "error", "content_filter")
+"""Finish reasons of a reply that its server did not complete."""
 
 
 @dataclass
@@ -82,6 +84,8 @@ class RemoteReply:
                     yield from self._take(chunk)
                     if self._rule.fired:
                         break
+            if self._ended in _GIVEN_UP and not self._rule.fired:
+                raise failures.broken_off(self._server.remote, f"it gives {self._ended!r} as the reason")
         except Cancelled:
             self._cancelled = True
         except LacliError:

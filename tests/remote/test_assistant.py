@@ -321,6 +321,21 @@ class TestSecrets:
 
 
 class TestEnds:
+    @pytest.mark.parametrize(
+        ("last", "said"),
+        [
+            ({"choices": [{"delta": {}, "finish_reason": "abort"}]}, "it gives 'abort' as the reason"),
+            ({"object": "error", "message": "engine is dead"}, "engine is dead"),
+            ({"error": {"message": "engine is dead"}}, "engine is dead"),
+        ],
+    )
+    def test_a_reply_that_its_server_gives_up_is_no_whole_one(self, last: dict[str, Any], said: str) -> None:
+        with serving("vllm", Answer(parts=[*chunks("vllm")[:3], event(last), DONE])) as server:
+            events: list[Any] = []
+            with pytest.raises(LacliError, match=said):
+                events.extend(assistant(server).reply(asked()))
+        assert "".join(each.text for each in events if isinstance(each, Piece)) == "".join(WORDS[:3])
+
     def test_a_cancel_closes_the_connection_within_a_moment(self) -> None:
         with serving("vllm", Answer(parts=[*chunks("vllm")[:3], 30.0])) as server:
             cancel, texts = CancelToken(), []
