@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from lacli.errors import LacliError, UsageError
 from lacli.models.base import Quant
+from lacli.models.runners.blame import is_own_bug
 from lacli.models.runners.fused.device.buckets import ROWS, bucket_of
 from lacli.models.runners.fused.device.tuned import Choices
 
@@ -47,6 +48,8 @@ class Way:
     run: Linear
     most_rows: int = 1 << 30
     """Rows it can take."""
+    rounds_input: bool = False
+    """Whether it quantises the activations, too."""
 
 
 class Chosen:
@@ -92,29 +95,49 @@ class Tuner:
         key = f"{rows}x{columns} {self.dtype} {' | '.join(places)}"
         choice = self.choices.get(key, {})
         if set(choice) != set(map(str, BUCKETS)) or not set(choice.values()) <= set(places):
-            choice = {str(bucket): ways[self._best(ways, bucket, columns)].name for bucket in BUCKETS}
+            choice = {}
+            for buckets in _chosen_together(ways):
+                name = ways[self._best(ways, buckets, columns)].name
+                choice |= dict.fromkeys(map(str, buckets), name)
             self.choices[key] = choice
         return Chosen(ways, {bucket: places[choice[str(bucket)]] for bucket in BUCKETS})
 
-    def _best(self, ways: Sequence[Way], bucket: int, columns: int) -> int:
-        fitting = [place for place, way in enumerate(ways) if bucket <= way.most_rows]
+    def _best(self, ways: Sequence[Way], buckets: Sequence[int], columns: int) -> int:
+        """The way that takes least time for a call of each of these numbers of rows."""
+        fitting = [place for place, way in enumerate(ways) if buckets[-1] <= way.most_rows]
         if len(fitting) == 1:
             return fitting[0]
         if self._left_s <= 0:
             self.complete = False
             return fitting[0]
         started = time.perf_counter()
-        x = torch.randn(bucket, columns, device=self.device).to(self.dtype)
-        times = {place: self._timer(ways[place].run, x) for place in fitting}
+        inputs = [torch.randn(bucket, columns, device=self.device).to(self.dtype) for bucket in buckets]
+        times = {place: sum(self._timer(ways[place].run, x) for x in inputs) for place in fitting}
         self._left_s -= time.perf_counter() - started
         return min(times, key=lambda place: times[place])
 
 
+def _chosen_together(ways: Sequence[Way]) -> list[tuple[int, ...]]:
+    """The buckets that must share a choice.
+
+    Kernels that only add in another order may be mixed. Those that quantise activations and those that do not multiply
+    different numbers: if one row and many took different ones, lookahead would change more of a text than rounding does.
+    """
+    if len({way.rounds_input for way in ways}) == 1:
+        return [(bucket,) for bucket in BUCKETS]
+    return [ROWS, BUCKETS[len(ROWS) :]]
+
+
 def _cuda_ms(linear: Linear, x: Tensor, repeats: int = 5) -> float:
-    """Least milliseconds of a call on the device; infinite where the kernel refuses the shape."""
+    """Least milliseconds of a call on the device; infinite where the kernel fails with this shape or dtype.
+
+    It may fail with anything: Triton's compiler and launcher have exceptions of their own.
+    """
     try:
         linear(x)
-    except (RuntimeError, ValueError):
+    except Exception as error:
+        if is_own_bug(error):
+            raise
         return math.inf
     least = math.inf
     for _ in range(repeats):
@@ -247,7 +270,7 @@ class Int8:
 
     def ways(self) -> list[Way]:
         """See `Nf4.ways`."""
-        found = [Way("bitsandbytes", self._dispatched)]
+        found = [Way("bitsandbytes", self._dispatched, rounds_input=True)]
         if self.packed.is_cuda:
             found += _triton(lambda weights: weights.from_bitsandbytes_int8(self.packed, self.scales), self.bias)
         return found
