@@ -1,7 +1,7 @@
 """`python -m lacli.bench.gpu_check`: checks and times lacli on this GPU; no section begins after five minutes.
 
 Nothing is downloaded: models have random weights, of tiny size for equality and of 7B and 1.5B shapes for times. `-m
-MODEL` adds texts of a real one. A section that fails is reported and the others go on; sections skipped for lack of time
+MODEL` adds texts of a real one. A section that fails is reported and the others go on; those skipped for lack of time
 are listed. `--dry-run` runs every line in tiny sizes on a CPU, where times mean nothing.
 """
 

@@ -1,9 +1,9 @@
-"""Linears of the forward for devices: formats of weights, the ways to multiply by each, and which way is taken when.
+"""Linear layers of the forward for devices: weight formats, the kernels for each, and which kernel is used when.
 
-The only place that chooses. A format offers its ways; where there are several, `Tuner` times them at load for each
-shape and bucket of rows and the fastest is taken: what is slow on one card and fast on another (research/kernels.md
-§1.2) needs no table of cards. On a CPU every format has one way and nothing is timed. bitsandbytes and our Triton
-kernels are imported only where a format needs them.
+The only place that chooses a kernel. A format offers its kernels as `Way`s; if there are several, `Tuner` times them at
+load for each shape and row bucket and takes the fastest, so that no table of graphics cards is needed
+(research/kernels.md §1.2). On a CPU every format has one way and nothing is timed. bitsandbytes and our Triton kernels
+are imported only when a format needs them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ Timer = Callable[[Linear, Tensor], float]
 
 
 class Tuner:
-    """Chooses among ways by time, until its own time is over; from then on the first way that fits is taken."""
+    """Chooses the fastest way; once its time budget is used up, the first way that takes the number of rows."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Tuner:
         self.choices: Choices = dict(known or {})
         """Shape and ways -> bucket -> name of the way; matrices of one shape share a choice."""
         self.complete = True
-        """Whether all was chosen by time: what was not is not worth keeping."""
+        """Whether every choice was timed. If not, the choices are not stored."""
 
     def chosen(self, ways: Sequence[Way], rows: int, columns: int) -> Linear:
         """The linear of a matrix [rows, columns]."""
@@ -118,10 +118,10 @@ class Tuner:
 
 
 def _chosen_together(ways: Sequence[Way]) -> list[tuple[int, ...]]:
-    """The buckets that must share a choice.
+    """Groups of buckets; all buckets of a group take the same kernel.
 
-    Kernels that only add in another order may be mixed. Those that quantise activations and those that do not multiply
-    different numbers: if one row and many took different ones, lookahead would change more of a text than rounding does.
+    Kernels that differ in the order of their sums may be mixed. Kernels that quantise activations must not be mixed
+    with those that do not: their results differ by far more than rounding, and lookahead would change the text.
     """
     if len({way.rounds_input for way in ways}) == 1:
         return [(bucket,) for bucket in BUCKETS]
@@ -152,7 +152,7 @@ def _cuda_ms(linear: Linear, x: Tensor, repeats: int = 5) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """Weights as they are."""
+    """Unquantised weights."""
 
     weight: Tensor
     bias: Tensor | None = None
@@ -164,7 +164,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class Unrounded:
-    """`Dense` without bias, its results in float32: logits rounded to bfloat16 are often equal when they are not."""
+    """`Dense` without bias, with float32 results: different logits often round to the same bfloat16."""
 
     weight: Tensor
 
@@ -219,7 +219,7 @@ class Nf4:
         return Nf4(packed, state, bias)
 
     def ways(self) -> list[Way]:
-        """As bitsandbytes dispatches, then what it may pass by."""
+        """bitsandbytes' own dispatch first, then the kernels that it may not choose."""
         found = [Way("bitsandbytes", self._dispatched)]
         if self.packed.is_cuda:
             found += _forced(self)
@@ -233,7 +233,7 @@ class Nf4:
 
 
 def _forced(weight: Nf4) -> list[Way]:
-    """bitsandbytes' fused kernel for any number of rows: it is passed by where its authors' heuristic is careful."""
+    """bitsandbytes' fused kernel for any number of rows, also where bitsandbytes' heuristic would not choose it."""
     with contextlib.suppress(ImportError, AttributeError):
         from bitsandbytes.backends.cuda.ops import _gemm_4bit_kernel_impl as kernel
 

@@ -1,7 +1,7 @@
-"""Loads weights into a `DeviceRunner`, and finds out which of its kernels run on this device.
+"""Loads weights into a `DeviceRunner`, and finds out which of its kernels work on this device.
 
-Nothing is believed: FlashAttention and CUDA graphs are tried at load against the same model without them, and what
-raises or says something else is left out, with a note.
+FlashAttention and CUDA graphs are tested at load against the same model without them; what raises or gives other logits
+is not used, with a note.
 """
 
 from __future__ import annotations
