@@ -85,7 +85,7 @@ class ServedReplier(ProjectReplier, Protocol):
         ...
 
     def add(self, key: int, request: Request, cancel: Cancel = never) -> None:
-        """Queue a reply for `together`, for the project entered last. `cancel` ends only this one. Raises as `reply`."""
+        """Queue a reply for `together`, for the project entered last. `cancel` ends only it. Raises as `reply`."""
         ...
 
     def together(self) -> Iterator[tuple[int, Event | LacliError]]:

@@ -1,8 +1,8 @@
 """The runner over the forward for devices: pads steps to buckets, prefills prompts in chunks, commits rows.
 
 Implements `base.BucketedRunner`. Knows nothing of files (see `load`), sampling, drafts or pools. Equals other runners
-up to the rounding of its kernels. With `Shapes.strict` every forward has the same shape, so that a row of a chain has the
-same bits whatever the chain's length.
+up to the rounding of its kernels. With `Shapes.strict` every forward has the same shape, so that a row of a chain has
+the same bits whatever the chain's length.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ class DeviceRunner:
                     tuple(places.get(rows.parents[row], -1) for row in chosen),
                     tuple(places[row] for row in wanted) or (0,),
                 )
-                found[beyond] = self._step(cache, part, bool(beyond))
+                scores = self._step(cache, part, bool(beyond))
+                # The next replay may write over these: graphs share their memory.
+                found[beyond] = replace(scores, logits=scores.logits.clone()) if beyond < max(sides) else scores
                 self._ran.append((cache, places))
         return found[sides[0]] if len(found) == 1 else _joined([found[side] for side in sorted(found)], rows, sides)
 
