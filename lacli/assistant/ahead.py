@@ -1,8 +1,8 @@
-"""Reading ahead while nobody waits: after a completion the longest prompts of its place, so that the next one starts
-there and shows a full window within its budget.
+"""Prefill while the engine is idle: after a completion, the longest prompts for its place are computed, so that the
+next completion there can show a full window within its budget.
 
-It ends within one forward of at most 64 tokens once anything is asked for. What is read goes into the KV store block
-by block, and follows its rules: where a prompt may not be kept, nothing is read ahead.
+It stops within one forward of at most 64 tokens when a request arrives. The result goes into the KV store block by
+block and follows its rules: a prompt that may not be stored is not read ahead.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 
 class Ahead:
-    """What is worth reading behind one completion, and how many tokens of it were read."""
+    """The prompts to prefill after one completion, and how many of their tokens were computed."""
 
     def __init__(self, loaded: Loaded, prompt: Prompt, said: str) -> None:
-        """said: the line of the cursor as the reply went on with it."""
+        """said: the cursor's line together with the reply, to be checked for secrets."""
         self.tokens = 0
         """Read so far."""
         self._loaded = loaded
         self._text, self._said = prompt.text, said
         self._later = prompt.later or Later()
         self._left: list[tuple[int, ...]] | None = None
-        """What is not read yet; None before that was found out."""
+        """Prompts still to be read; None until they are built."""
 
     def read(self, cancel: Cancel) -> None:
-        """Read on, until all is read or something else is wanted. Raises what a forward raises."""
+        """Continue until everything is read or `cancel` says that a request waits. Raises what a forward raises."""
         kept = self._loaded.kept
         if kept is None or self._left == [] or kept.refuses(self._text, self._said):
             return
@@ -45,7 +45,7 @@ class Ahead:
                 del self._left[0]
 
     def _read(self, kept: KeptPrompts, ids: Sequence[int], cancel: Cancel) -> bool:
-        """Make the KV cache hold these ids, a block at a time; whether it does."""
+        """Prefill these ids into the KV cache, a block at a time. Returns whether it now holds all of them."""
         cached = self._loaded.cached
         kept.restore(cached, ids)
         held = cached.reusable(ids)

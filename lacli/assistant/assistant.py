@@ -42,11 +42,11 @@ class Assistant:
         """The projects that are open, the one used last at the end."""
         self._seen_notices: set[str] = set()
         self._inbox = Inbox()
-        """Replies to be written side by side."""
+        """Replies to be generated concurrently."""
         self._ahead: Ahead | None = None
-        """What can be read while nobody waits."""
+        """What to prefill while idle."""
         self._ahead_n = 0
-        """Tokens read so since the last reply."""
+        """Tokens prefilled so since the last reply."""
 
     @property
     def loaded(self) -> Loaded | None:

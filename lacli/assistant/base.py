@@ -77,34 +77,34 @@ class ProjectReplier(Replier, Protocol):
 
 
 class ServedReplier(ProjectReplier, Protocol):
-    """One with a process of its own: it replies to several clients at once, and may work on while nobody asks."""
+    """A replier in a worker process: it may reply to several clients at once, and prefill while it is idle."""
 
     @property
     def places(self) -> int:
-        """How many replies it writes side by side, once it is open; 1 where one comes after the other."""
+        """How many replies it generates concurrently, once it is open; 1: one after the other."""
         ...
 
     def add(self, key: int, request: Request, cancel: Cancel = never) -> None:
-        """Take in a reply for `together`, for the project entered last; `cancel` ends it alone. Raises as `reply`."""
+        """Queue a reply for `together`, for the project entered last. `cancel` ends only it. Raises as `reply`."""
         ...
 
     def together(self) -> Iterator[tuple[int, Event | LacliError]]:
-        """The events of the replies that were added, and of those that are added meanwhile, until none is left.
+        """The events of all replies added, before or meanwhile, until none is left.
 
-        Each comes with its key; `Finished`, or what went wrong with it, is the last of a reply. What is raised has
-        ended all of them. Closing the iterator is safe.
+        Each event comes with the key of its reply, whose last event is `Finished` or an error. An exception has ended
+        all replies. The iterator may be closed at any time.
         """
         ...
 
     def read_ahead(self, cancel: Cancel) -> None:
-        """Read what the next request will probably begin with, until that is done or `cancel` says that one is there.
+        """Prefill what the next request will probably begin with, until that is done or `cancel` returns True.
 
-        Raises nothing: whether it was of use, the next request tells.
+        Raises nothing: it is only an optimisation.
         """
         ...
 
 
 def check_model(now: Settings, wanted: Settings) -> None:
-    """Raise UsageError where these settings name another model than the one that is loaded by those of now."""
+    """Raise UsageError if `wanted` names another model than the one loaded for the settings `now`."""
     if wanted.of_model != now.of_model:
         raise UsageError("this engine has another model loaded", "start one for these settings")

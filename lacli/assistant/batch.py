@@ -1,4 +1,4 @@
-"""Many replies at once: the engine's batch of steps into the events of each, whichever projects they are for."""
+"""Many replies at once, also for different projects: turns the steps of the engine's batch into events of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHARE_OF_MEMORY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A reply to write, and what ends it early."""
+    """A reply to generate, and its own cancel."""
 
     reply: Reply
     cancel: Cancel = never
@@ -62,11 +62,11 @@ def side_by_side(
     cancel: Cancel = never,
     ended: Callable[[Reply], None] = lambda reply: None,
 ) -> Iterator[tuple[int, Event | LacliError]]:
-    """The events of all replies, each with its key; `Finished` or what went wrong is the last of each.
+    """The events of all replies, each with the key of its reply, whose last event is `Finished` or an error.
 
-    More may come while others are written: an iterator that has ended is asked again. `cancel` ends all of them.
-    `ended` is told of each reply that is complete. Raises what ends all of them, such as the memory for a forward; what
-    was accepted is stored then, too.
+    Replies may be added meanwhile: `begun` is asked again after it was exhausted. `cancel` ends all replies. `ended` is
+    called with each reply that is complete. Raises errors that end all replies, such as running out of memory; accepted
+    tokens are stored even then.
     """
     from lacli.engine.batch import Batch
     from lacli.engine.step import Read
@@ -98,7 +98,7 @@ def side_by_side(
 
 
 class _Jobs(Iterator[tuple[int, "Job | LacliError"]]):
-    """What a batch has to do: replies that begin again first, also after all others were taken."""
+    """The jobs of a batch. Replies that begin another try come first, also after all others were taken."""
 
     def __init__(self, begun: Iterator[tuple[int, Begun | LacliError]]) -> None:
         self.writing: dict[int, Begun] = {}
@@ -121,7 +121,7 @@ class _Jobs(Iterator[tuple[int, "Job | LacliError"]]):
         return key, begun.reply.job(begun.cancel)
 
     def again(self, key: int) -> None:
-        """A reply begins again."""
+        """Queue another try of a reply."""
         self._again.append(key)
 
     def said(self) -> Iterator[tuple[int, Event]]:
@@ -130,13 +130,13 @@ class _Jobs(Iterator[tuple[int, "Job | LacliError"]]):
         yield from said
 
     def leave(self, key: int) -> None:
-        """A reply has ended; one that never began may be among them."""
+        """Finish a reply that has ended; ignores one that never began."""
         begun = self.writing.pop(key, None)
         if begun is not None:
             begun.reply.leave()
 
     def close(self) -> None:
-        """End what is still being written."""
+        """Finish all replies that are still under way."""
         for loaded in self._used.values():
             refresh_files(loaded)
         for key in list(self.writing):
@@ -144,7 +144,7 @@ class _Jobs(Iterator[tuple[int, "Job | LacliError"]]):
 
 
 class Inbox(Iterator[tuple[int, Begun | LacliError]]):
-    """Replies that clients ask for one by one, for `side_by_side`: it ends whenever there is none, and goes on."""
+    """A queue of replies for `side_by_side`. As an iterator it may be exhausted and later have items again."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[int, Begun]] = deque()
@@ -165,9 +165,9 @@ class Inbox(Iterator[tuple[int, Begun | LacliError]]):
         ahead_n: int,
         cancel: Cancel,
     ) -> None:
-        """Take a request in. ahead_n: see `ReplyStats.ahead_n`. Raises PromptTooLong.
+        """Queue a request. ahead_n: see `ReplyStats.ahead_n`. Raises PromptTooLong.
 
-        Several completions of one place get equal prompts: what is read for the first of them does not count.
+        Several completions of one place get the same prompt, so its size is chosen by what was cached before the first.
         """
         place = (settings, request.place)
         if self._reading is None or self._reading[0] != place:
@@ -182,7 +182,7 @@ class Inbox(Iterator[tuple[int, Begun | LacliError]]):
 
 
 def places_of(model: LoadedModel) -> int:
-    """How many replies a model may write at once; 1 where rows are not cheaper together.
+    """How many replies a model may generate at once; 1 if batching rows does not pay.
 
     Two more than is fastest, so that a completion need not wait for chats, nor a chat for somebody's batch.
     """
@@ -193,7 +193,7 @@ def places_of(model: LoadedModel) -> int:
 
 
 def plain_controller(model: LoadedModel) -> Controller:
-    """Of no project, for its cost curve."""
+    """A controller of no project, used for its cost curve."""
     from lacli.engine.controller import Controller, Limits
 
     return Controller(model.curve, Limits())

@@ -1,4 +1,4 @@
-"""Errors of a model that computes, as errors of ours."""
+"""Translates errors raised while a model computes into LacliErrors."""
 
 from __future__ import annotations
 

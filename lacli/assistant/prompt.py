@@ -55,7 +55,7 @@ class Prompt:
     window: Shown | None = None
     """Of a completion: how much of what stands around the cursor is shown, where reading has a bound."""
     later: Later | None = None
-    """Of a completion: what the next ones near by can reuse."""
+    """Of a completion: what later ones near this place can reuse from the KV cache."""
 
 
 def build_prompt(

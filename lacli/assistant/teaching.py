@@ -1,4 +1,4 @@
-"""What a reply leaves in the project's pool: its delivered tokens, and what the sources learned from it."""
+"""Stores in the project's pool what a reply contributes: its delivered tokens, and what the draft sources learned."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`python -m lacli.bench.side_by_side`: prompts of several clients at once against one after the other.
+"""`python -m lacli.bench.side_by_side`: prompts of several clients at once compared with one after the other.
 
-Each measurement has a worker of its own, as `lacli serve` starts it, with the model loaded and nothing learned, so that
-both ways begin with the same; they take turns. What is timed is from the first prompt sent to the last reply's end, the
-reading of prompts included. The texts of both ways must be the same, or it ends with exit code 1.
+Each measurement uses a fresh worker, as `lacli serve` starts it, with the model loaded and nothing learned; both ways
+alternate. Timed is the span from sending the first prompt to the end of the last reply, prefill included. Exits with 1
+if the texts of both ways differ.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The prompt of a completion where reading has a price, and what could be read ahead for the next one near by. Pure.
+"""The prompt of a completion within a prefill budget, and prompts worth prefilling for the next one near by. Pure.
 
-`layout` chooses the prompt; both kinds of prompts, with fill-in-the-middle and without, are made here.
+`layout` chooses among prompts; this is common to both kinds of prompts, with fill-in-the-middle and without.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from lacli.completion.layout import Budget, Encode, Form, Later, Made, Shown, St
 
 
 def within(form: Form, before: str, begins_file: bool, encode: Encode, budget: Budget, room: int | None) -> Made | None:
-    """The prompt that shows most within the budget, without notes; None where not even the least has room.
+    """The prompt that shows most within the budget, without notes; None if not even the smallest fits into `room`.
 
     before, begins_file, encode: as for `layout.starts`.
     """
@@ -27,9 +27,9 @@ def within(form: Form, before: str, begins_file: bool, encode: Encode, budget: B
 
 
 def ahead(form: Form, begins: Sequence[Start], budget: Budget, room: int | None) -> tuple[tuple[int, ...], ...]:
-    """See `Later.ahead`: the whole text before the cursor behind the fewest pieces of other files, then behind all.
+    """See `Later.ahead`: the whole text before the cursor after the fewest pieces of other files, then after all.
 
-    The first is soon read and of use at once. It is left out once more of the second has been read.
+    The first takes less time to prefill and is useful at once. It is left out once more of the second is cached.
     """
     found = [
         _longest(form, pieces, begins, budget, room) for pieces in dict.fromkeys((form.pieces[0], form.pieces[-1]))
@@ -40,7 +40,7 @@ def ahead(form: Form, begins: Sequence[Start], budget: Budget, room: int | None)
 
 
 def _longest(form: Form, pieces: int, begins: Sequence[Start], budget: Budget, room: int | None) -> tuple[int, ...]:
-    """The beginning of the longest prompt with so many pieces, of several the one of which most has been read."""
+    """The reusable prefix of a prompt with the whole text and this many pieces; the one with fewest tokens uncached."""
     layouts = (form.layout(pieces, start, form.after) for start in begins if start.is_whole)
     fitting = (each.token_ids[: each.shared] for each in layouts if room is None or len(each.token_ids) <= room)
     return min(fitting, key=lambda ids: len(ids) - budget.free(ids), default=())

@@ -44,7 +44,7 @@ class Completion:
     shown: Shown | None = None
     """How much of what stands around the cursor is shown; None where reading has no price."""
     later: Later = field(default_factory=Later)
-    """What the next completions near by can reuse."""
+    """What later completions near this place can reuse from the KV cache."""
 
 
 def completion(

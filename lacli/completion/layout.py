@@ -65,13 +65,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """What the next completions near by can reuse."""
+    """What later completions near this place can reuse from the KV cache."""
 
     shared: int | None = None
-    """Leading ids of this prompt that they may begin with, too: what stands behind these is computed again with every
-    line. None where that may be all of it, and the reply."""
+    """Length of the prefix of this prompt that they can reuse; what follows is computed again for every line. None: all
+    of the prompt and the reply may be reused."""
     ahead: Callable[[], Sequence[tuple[int, ...]]] = tuple
-    """Makes the beginnings of longer prompts for this place, in the order in which they are worth reading ahead."""
+    """Builds prefixes of longer prompts for this place that are worth prefilling while idle, in that order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Made:
     notes: tuple[str, ...] = ()
     """Lines the user should see."""
     shown: Shown | None = None
-    """How much of what stands around the cursor is shown; None where reading has no price."""
+    """How much of the text around the cursor is shown; None without a prefill budget."""
     later: Later = Later()
 
 
@@ -127,7 +127,7 @@ class Form(Protocol):
 
     @property
     def whole_before(self) -> Sequence[int]:
-        """Ids of the text before the cursor that is shown where reading costs nothing."""
+        """Ids of the text before the cursor that is shown without a budget."""
         ...
 
     @property

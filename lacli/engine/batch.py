@@ -155,7 +155,7 @@ class Batch:
                     yield from ((slot.key, ended(Finish.CANCELLED)) for slot in active)
                     return
                 if len(active) == 1 and active[0].decoder is None:
-                    yield from self._read_alone(active[0])
+                    yield from self._read_alone(active[0], cancel)
                 else:
                     yield from self._forward(active)
         finally:
@@ -215,15 +215,21 @@ class Batch:
         self._slots.append(_Slot(CachedSequence(first.sibling())))
         return self._slots[-1]
 
-    def _read_alone(self, slot: _Slot) -> list[JobEvent]:
-        """The next chunk of a prompt that nothing is written beside, as large as the runner likes it."""
+    def _read_alone(self, slot: _Slot, cancel: Callable[[], bool]) -> list[JobEvent]:
+        """Prefill a prompt while no other reply is under way: one chunk of the runner's own size, so that others may
+        join, or all of it where none can.
+
+        Some runners that cannot share start each prefill over (those with dynamic RoPE scaling), so that a prompt read
+        chunk by chunk would never end.
+        """
         job, cached = slot.job, slot.cached
         assert job is not None
         if slot.fresh:
             self._take_what_is_known(slot, job)
         left = len(job.prompt) - slot.cached.reusable(job.prompt)
+        one_chunk = isinstance(cached.runner, SharingRunner)
         started = time.perf_counter()
-        scores = cached.start(job.prompt, lambda done: done >= left)
+        scores = cached.start(job.prompt, lambda done: done >= left or not (one_chunk or cancel() or job.cancel()))
         events: list[JobEvent] = [(slot.key, Read(cached.length, slot.reused, since_ms(started)))]
         if scores is not None:
             events.append(self._answer(slot, ForwardResult(scores, 0.0)))

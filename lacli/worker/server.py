@@ -124,7 +124,7 @@ class Connection:
                         self._send(message.to_message())
 
     def _next(self, replier: ServedReplier) -> Hello | Call | InvalidLine | None:
-        """What arrived next. The replier may read ahead until something does."""
+        """Wait for the next message. After a while without one, the replier prefills for the next request."""
         if self._postponed:
             return self._postponed.popleft()
         with contextlib.suppress(Empty):
@@ -133,7 +133,7 @@ class Connection:
         return self._incoming.get()
 
     def _take_in(self, replier: ServedReplier) -> None:
-        """Between two steps: answer what need not wait for the replies under way, and let others join them."""
+        """Between two steps: answer calls that need not wait for the replies under way, and let new replies join."""
         while not self._incoming.empty():
             message = self._incoming.get()
             if isinstance(message, Call) and self._can_run_now(message):
@@ -142,7 +142,7 @@ class Connection:
                 self._postponed.append(message)
 
     def _can_run_now(self, call: Call) -> bool:
-        """Whether a call runs during a reply: one that would enter a project may not overtake another that waits."""
+        """Whether a call runs during a reply. A call that enters a project may not overtake one that waits."""
         if call.what == "preview" and call.settings is None:
             return True
         return bool(self._together) and not self._postponed and call.what in ("open", "preview", "reply")
@@ -163,7 +163,7 @@ class Connection:
         self._send(end)
 
     def _write_together(self, replier: ServedReplier) -> None:
-        """Take steps with all replies that have joined, until none is left."""
+        """Generate all replies that have joined, until none is left."""
         try:
             with self._steps(replier.together()) as events:
                 for call_id, event in events:
@@ -239,7 +239,7 @@ class Connection:
             self._replying = False
 
     def _offer_places(self, replier: ServedReplier) -> None:
-        """Say so where replies can be written side by side; once, as it then holds for those under way."""
+        """Tell the front end, once, if replies can be generated concurrently."""
         if self._places == 1 and replier.places > 1:
             self._places = replier.places
             self._send(Places(self._places))

@@ -57,6 +57,7 @@ def test_the_dry_run_does_all_of_it(small: Plan, tmp_path: Path, capsys: pytest.
     for kernels in found["matrices tiny"].values():
         assert {"none torch", "nf4 bitsandbytes", "bnb-int8 bitsandbytes"} <= kernels.keys()
         assert kernels["nf4 bitsandbytes"]["1"]["error"] < 1e-5
+        assert all(each["1"]["same_bits_as_alone"] for each in kernels.values())
     assert f"written to {file}" in capsys.readouterr().out
 
 
@@ -66,8 +67,14 @@ def test_what_fails_is_told_and_the_rest_goes_on(
     def fails(*given: Any) -> Any:
         raise RuntimeError("CUDA error: an illegal memory access\nand much more")
 
+    class CompilationError(Exception):
+        """As Triton's: no RuntimeError."""
+
+    def fails_to_compile(*given: Any) -> Any:
+        raise CompilationError("no such instruction")
+
     monkeypatch.setattr(equality, "kernels", fails)
-    monkeypatch.setattr(equality, "families", fails)
+    monkeypatch.setattr(equality, "families", fails_to_compile)
     monkeypatch.setattr(times, "matrices", fails)
     file = tmp_path / "check.json"
     assert script.main(["--dry-run", "--out", str(file)]) == 1
@@ -75,6 +82,20 @@ def test_what_fails_is_told_and_the_rest_goes_on(
     assert set(found["failed"]) == {"families", "kernels", "matrices tiny"}
     assert "attention" in found
     assert "FAILED kernels: RuntimeError: CUDA error: an illegal memory access\n" in capsys.readouterr().out
+
+
+def test_without_a_bandwidth_only_what_needs_one_is_missing(
+    small: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(plan: Plan) -> float:
+        raise torch.OutOfMemoryError("no room for the copy")
+
+    monkeypatch.setattr(times, "bandwidth", fails)
+    file = tmp_path / "check.json"
+    assert script.main(["--dry-run", "--out", str(file)]) == 1
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert set(found["failed"]) == {"copy_gb_s", "steps tiny none", "matrices tiny"}
+    assert {"kernels", "attention"} <= found.keys()
 
 
 def test_sections_that_would_begin_too_late_are_left_out(small: Plan, tmp_path: Path) -> None:

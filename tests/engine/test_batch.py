@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from lacli.engine.sequence import CachedSequence
 from lacli.engine.step import Finish, Read, Step
 from lacli.engine.stop import Stops
 from lacli.errors import LacliError, PromptTooLong
+from lacli.models.base import Scores
 from tests.engine.replies import PLAIN, VERIFY_ONLY, reply, successor
 from tests.fakes import ListSource, SharingTableRunner, TableRunner, as_sources
 
@@ -164,6 +165,26 @@ class TestText:
             key: reply(TableRunner(successor), p, 10).ids for key, p in enumerate([(1,), (20, 21), (40,)])
         }
         assert done.finished == [0, 1, 2]
+
+    def test_a_runner_that_starts_each_prefill_over_gets_the_prompt_at_once(self) -> None:
+        """As with dynamic RoPE scaling; read chunk by chunk its prompt would never end."""
+
+        class StartsOver(TableRunner):
+            def prefill(self, token_ids: Sequence[int], on_chunk: Callable[[int], bool] | None = None) -> Scores | None:
+                whole = [*self.cache, *token_ids]
+                self.cache.clear()
+                return super().prefill(whole, on_chunk)
+
+        prompt = tuple(range(1, 40))
+        done = Run(StartsOver(successor, chunk=16), [prompt], 5, most=1).all(until=9)
+        assert done.ids == {0: [40, 41, 42, 43, 44]}
+        assert len(done.runner.prefilled) == 1
+
+    def test_a_cancel_ends_the_prefill_of_a_runner_that_cannot_share(self) -> None:
+        asked = iter([False] * 3 + [True] * 9)
+        done = Run(TableRunner(successor, chunk=8), [tuple(range(1, 60))], 5, most=1).all(lambda: next(asked))
+        assert done.steps[0][-1].finish is Finish.CANCELLED
+        assert 0 < done.runner.length < 59
 
 
 class TestPlaces:

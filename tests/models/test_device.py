@@ -6,6 +6,7 @@ attention.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from lacli.models.prepare.folder import PreparedModel
 from lacli.models.registry.registry import spec_of_path
 from lacli.models.runners import load as load_module
 from lacli.models.runners.fused.device.buckets import ROWS, slot_buckets
+from lacli.models.runners.fused.device.graphs import Calls, Step
 from lacli.models.runners.fused.device.runner import DeviceRunner
 from lacli.models.runners.load import load_runner
 from tests.engine.replies import PLAIN, reply
@@ -104,6 +106,27 @@ class TestAgainstOthers:
                 each.keep([0])
         for each in (runner, made.generic):
             each.truncate(SWITCH - 4)
+        chain = chain_of(ids_of(9, seed=4))
+        agree(runner.forward(chain), made.generic.forward(chain))
+
+    @pytest.mark.parametrize("made", ["phi3-longrope"], indirect=True)
+    def test_rows_on_both_sides_of_the_switch_where_results_are_good_until_the_next_run(self, made: Made) -> None:
+        """As with CUDA graphs, which share their memory."""
+
+        class Overwriting(Calls):
+            last: tuple[torch.Tensor, ...] = ()
+
+            def run(self, shape: Hashable, step: Step) -> tuple[torch.Tensor, ...]:
+                for each in self.last:
+                    each.fill_(-1)
+                self.last = step()
+                return self.last
+
+        runner = made.device()
+        runner.use(replays=Overwriting())
+        for each in (runner, made.generic):
+            each.truncate(0)
+            each.prefill(ids_of(SWITCH - 4))
         chain = chain_of(ids_of(9, seed=4))
         agree(runner.forward(chain), made.generic.forward(chain))
 

@@ -96,6 +96,28 @@ class TestChoices:
         way = doubling("a")
         assert Tuner(CPU, torch.float32, timer=timer).chosen([way], 10, 4) is way.run
 
+    def test_one_row_and_many_quantise_activations_alike(self) -> None:
+        """Or lookahead would multiply other numbers than plain decoding, which is more than rounding."""
+        ways = [Way("rounds", lambda x: 2 * x, rounds_input=True), doubling("exact", most_rows=64)]
+
+        def timer(run: Linear, x: Tensor) -> float:
+            return {True: 10.0, False: len(x) / 2}[run is ways[0].run]  # alone the exact one is the faster of the two
+
+        chosen = Tuner(CPU, torch.float32, timer=timer).chosen(ways, 10, 4)
+        assert isinstance(chosen, linears.Chosen)
+        assert [chosen.names[bucket] for bucket in BUCKETS] == ["exact"] * 7 + ["rounds"]
+        slow = Tuner(CPU, torch.float32, timer=lambda run, x: timer(run, x) + 5.0 * (run is ways[1].run))
+        other = slow.chosen(ways, 10, 4)
+        assert isinstance(other, linears.Chosen)
+        assert set(other.names.values()) == {"rounds"}
+
+    @pytest.mark.parametrize("error", [RuntimeError, ValueError, LacliError, TypeError, KeyError])
+    def test_a_kernel_that_fails_in_whatever_way_is_not_taken(self, error: type[Exception]) -> None:
+        def fails(x: Tensor) -> Tensor:
+            raise error("no such instruction")
+
+        assert linears._cuda_ms(fails, torch.zeros(1, 4)) == math.inf
+
     def test_a_head_is_not_rounded_where_the_device_can(self, monkeypatch: pytest.MonkeyPatch) -> None:
         weight, x = torch.randn(40, 16).bfloat16(), torch.randn(3, 16).bfloat16()
         rounded = linears.head_of(weight)  # a CPU cannot

@@ -282,13 +282,16 @@ class TestReading:
         found = BnbFile([tmp_path / "x.safetensors"]).matrix("a", 4, 8)
         assert isinstance(found, torch.Tensor)
 
-    @pytest.mark.parametrize("change", ["shape", "state", "missing", "text"])
+    @pytest.mark.parametrize("change", ["shape", "state", "block", "missing", "text"])
     def test_what_does_not_fit_is_one_line(self, tmp_path: Path, change: str) -> None:
         path = prepare_file(write_gguf(tmp_path / "x.gguf", "llama"), "nf4").packed_file
         tensors = load_file(path)
         state = f"{GATE}.weight.quant_state.bitsandbytes__nf4"
         if change == "state":
             tensors[state] = torch.zeros(8, dtype=torch.uint8)
+        if change == "block":
+            stored = json.loads(bytes(tensors[state].tolist())) | {"blocksize": 0}
+            tensors[state] = torch.tensor(list(json.dumps(stored).encode()), dtype=torch.uint8)
         if change == "missing":
             del tensors[f"{GATE}.weight.absmax"]
         save_file(tensors, tmp_path / "y.safetensors")

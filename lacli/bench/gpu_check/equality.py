@@ -13,10 +13,11 @@ from torch import Tensor
 from lacli.bench.gpu_check.plan import TINY, Plan
 from lacli.bench.gpu_check.random_models import float64_runner, model_of, tiny_folder
 from lacli.models.base import Rows, Runner
+from lacli.models.runners.dtype import dtype_on
 from lacli.models.runners.fused.device.attention import reference_past
 from lacli.models.runners.fused.device.config import DeviceConfig
 from lacli.models.runners.fused.device.graphs import Calls
-from lacli.models.runners.fused.device.load import dtype_of, load_device, runner_of
+from lacli.models.runners.fused.device.load import load_device, runner_of
 from lacli.models.runners.fused.device.step import StepModel
 from lacli.models.runners.tensors import Tensors
 
@@ -35,7 +36,7 @@ def families(plan: Plan) -> dict[str, Any]:
             config = DeviceConfig.read(stock.config.to_dict())
             assert config is not None
             found[family] = {}
-            for dtype in dict.fromkeys((torch.float32, dtype_of(plan.device))):
+            for dtype in dict.fromkeys((torch.float32, dtype_on(plan.device))):
                 runner = load_device(Tensors([file]), config, "none", plan.device, dtype=dtype)
                 logits = _logits(runner)
                 found[family][str(dtype).removeprefix("torch.")] = {
@@ -102,7 +103,7 @@ def flips(plan: Plan) -> dict[str, Any]:
 def _small(plan: Plan) -> StepModel:
     """Two layers as wide as the smallest shape's."""
     shape = replace(plan.shapes[-1], layers=TINY.layers, vocab=min(plan.shapes[-1].vocab, 32_000))
-    return model_of(shape, "none", 2048, plan.device, dtype_of(plan.device))[0]
+    return model_of(shape, "none", 2048, plan.device, dtype_on(plan.device))[0]
 
 
 def _read(runner: Runner, count: int, rows: int) -> Tensor:

@@ -13,12 +13,13 @@ from torch import Tensor
 from lacli.bench.gpu_check.plan import Plan, Shape, Stopwatch
 from lacli.bench.gpu_check.random_models import model_of
 from lacli.models.base import Quant, Rows
+from lacli.models.runners.dtype import dtype_on
 from lacli.models.runners.fused.device.attention import Style, TreeAttention, flash_past, reference_past
 from lacli.models.runners.fused.device.buckets import ROWS
 from lacli.models.runners.fused.device.graphs import Calls
 from lacli.models.runners.fused.device.inputs import StepInputs
 from lacli.models.runners.fused.device.linears import Dense, Int8, Nf4, Way
-from lacli.models.runners.fused.device.load import dtype_of, runner_of
+from lacli.models.runners.fused.device.load import runner_of
 from lacli.models.runners.fused.device.runner import DeviceRunner
 
 
@@ -32,7 +33,7 @@ def bandwidth(plan: Plan) -> float:
 
 def steps(plan: Plan, shape: Shape, quant: Quant, gb_s: float) -> dict[str, Any]:
     """T(M) of a whole model, and the same without graphs; what reading its weights alone would take."""
-    model, tuner, read = model_of(shape, quant, plan.context + 128, plan.device, dtype_of(plan.device))
+    model, tuner, read = model_of(shape, quant, plan.context + 128, plan.device, dtype_on(plan.device))
     runner = runner_of(model)
     graphs = _step_ms(plan, runner, plan.rows)
     runner.use(replays=Calls())
@@ -71,8 +72,9 @@ def _step_ms(plan: Plan, runner: DeviceRunner, rows: tuple[int, ...]) -> dict[in
 
 
 def matrices(plan: Plan, shape: Shape, gb_s: float) -> dict[str, Any]:
-    """Each matrix of a layer by each kernel that is here: time, error against float64, share of the bandwidth."""
-    dtype, watch = dtype_of(plan.device), Stopwatch(plan.device)
+    """Each matrix of a layer by each kernel that is here: time, error against float64, share of the bandwidth, and
+    whether a row's result has the same bits with so many rows as alone."""
+    dtype, watch = dtype_on(plan.device), Stopwatch(plan.device)
     sizes = {
         "qkv": ((shape.heads + 2 * shape.kv_heads) * shape.head_dim, shape.hidden),
         "output": (shape.hidden, shape.heads * shape.head_dim),
@@ -84,15 +86,24 @@ def matrices(plan: Plan, shape: Shape, gb_s: float) -> dict[str, Any]:
         weight = (torch.randn(rows, columns, device=plan.device) * columns**-0.5).to(dtype)
         found[name] = {}
         for kind, way, exact, size in _ways(weight):
+            if way.name == "triton" and dtype != torch.bfloat16:  # it takes no other activations
+                continue
             timed: dict[int, Any] = {}
+            every = torch.randn(plan.rows[-1], columns, device=plan.device).to(dtype)
+            alone = way.run(every[:1])
             for count in plan.rows:
                 if count > way.most_rows:
                     continue
-                x = torch.randn(count, columns, device=plan.device).to(dtype)
-                expected = x.double() @ exact.double().T
-                error = (way.run(x).double() - expected).norm() / expected.norm()
+                x = every[:count]
+                y, expected = way.run(x), x.double() @ exact.double().T
+                error = (y.double() - expected).norm() / expected.norm()
                 ms = watch.each_ms(lambda way=way, x=x: way.run(x), plan.repeats)  # type: ignore[misc]
-                timed[count] = {"ms": ms, "error": float(error), "of_bandwidth": size / ms / 1e6 / gb_s}
+                timed[count] = {
+                    "ms": ms,
+                    "error": float(error),
+                    "of_bandwidth": size / ms / 1e6 / gb_s,
+                    "same_bits_as_alone": torch.equal(y[:1], alone),
+                }
             found[name][f"{kind} {way.name}"] = timed
     return found
 
@@ -128,7 +139,7 @@ def _int4(weight: Tensor) -> Iterator[tuple[str, Way, Tensor, int]]:
 
 def attention(plan: Plan, shape: Shape) -> dict[str, Any]:
     """One layer's attention by each way, milliseconds by context and rows."""
-    dtype, watch = dtype_of(plan.device), Stopwatch(plan.device)
+    dtype, watch = dtype_on(plan.device), Stopwatch(plan.device)
     ways = {"masked": None, "merged reference": reference_past}
     if plan.device.type == "cuda" and dtype == torch.bfloat16:
         ways["merged flash"] = flash_past

@@ -39,10 +39,5 @@ def wide_loads(found: Counter[str]) -> int:
     return sum(times for name, times in found.items() if name.startswith(("LDG.", "LDGSTS.")) and ".128" in name)
 
 
-def narrow_loads(found: Counter[str]) -> int:
-    """Loads of one or two bytes from global memory, which the hardware cannot make while others compute."""
-    return sum(times for name, times in found.items() if name.startswith("LDG.") and re.search(r"\.[US](8|16)\b", name))
-
-
 def _names(lines: Sequence[str]) -> list[str]:
     return [found[1] for line in lines if (found := _INSTRUCTION.match(line))]

@@ -58,7 +58,7 @@ class HfFolder:
 
     @property
     def stored_quantisation(self) -> str:
-        """How bitsandbytes has quantised a checkpoint: nf4, fp4 or int8; empty where nobody has."""
+        """The bitsandbytes type of a checkpoint that is stored quantised: nf4, fp4 or int8; else empty."""
         stored = self.config.get("quantization_config")
         if not isinstance(stored, dict):
             return ""
@@ -84,7 +84,7 @@ def read_folder(folder: Path, shards: Sequence[Path] | None = None) -> HfFolder:
     config = _document(folder, "config.json", names, required=True)
     if not isinstance(config.get("model_type"), str):
         raise ModelUnavailable(f"{folder / 'config.json'} names no model_type", "get the folder of a language model")
-    quantised = _stored_quantisation(folder, config)
+    quantised = _is_bitsandbytes(folder, config)
     notes = _own_code(folder, config)
     if shards is None:
         shards = _shards(folder, names)
@@ -185,16 +185,16 @@ def _document(folder: Path, name: str, names: frozenset[str], required: bool = F
     return found
 
 
-def _stored_quantisation(folder: Path, config: Mapping[str, Any]) -> str:
-    """The method of a checkpoint that is quantised already: bitsandbytes is used as it is, others are refused."""
+def _is_bitsandbytes(folder: Path, config: Mapping[str, Any]) -> bool:
+    """Whether bitsandbytes has quantised a checkpoint, which is then used as it is. Refuses all other methods."""
     stored = config.get("quantization_config")
     if not stored:
-        return ""
+        return False
     method = stored.get("quant_method") if isinstance(stored, dict) else None
     if method is None and isinstance(stored, dict):
         method = "bitsandbytes" if stored.get("load_in_4bit") or stored.get("load_in_8bit") else None
     if method == "bitsandbytes":
-        return "bitsandbytes"
+        return True
     raise ModelUnavailable(
         f"{folder.name} is already quantised ({method or 'unknown method'})",
         "get the model as bfloat16 or float32 safetensors and choose --quant nf4, int8 or none, or get its GGUF",

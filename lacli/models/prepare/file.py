@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ALIGNMENT = 64
 _SIZES = {"F32": 4, "BF16": 2, "U8": 1, "I8": 1}
 _PIECE = 1 << 22
-"""Bytes written at a time, so that each begins at a multiple of as many."""
+"""Bytes per write; every write begins at a multiple of it."""
 _Tensor = TypeVar("_Tensor")
 
 
@@ -49,10 +49,10 @@ def laid_out(tensors: Sequence[tuple[Slot, _Tensor]]) -> list[tuple[Slot, _Tenso
 
 
 class Writer:
-    """The file while it is written.
+    """Writes the file.
 
-    Large pieces at multiples of their size are what the system keeps in large pages of its cache, which the forward
-    reads up to a quarter faster than those that small writes at odd places leave.
+    In large pieces at multiples of their size, which the system then keeps in large pages of its page cache; the
+    forward reads these up to a quarter faster than the small pages left by small, unaligned writes.
     """
 
     def __init__(self, path: Path, slots: Sequence[Slot]) -> None:

@@ -1,8 +1,8 @@
-"""bitsandbytes' roundings to 4 and 8 bits, for weights that come in pieces; bitsandbytes itself is not needed.
+"""bitsandbytes' quantisation to 4 and 8 bits, for weights that arrive in pieces; does not need bitsandbytes.
 
-The bytes are those of its own code on a CPU, but for scales of scales: it finds a scale's byte by a table of 65,536
-steps, ours is the nearest, as on CUDA. Its codes are those of QLoRA (arXiv 2305.14314, §3) and of 8-bit optimisers
-(arXiv 2110.02861, §2.2). Arithmetic in torch on what is given.
+The bytes equal those of its CPU code except for nested scales: bitsandbytes looks up a scale's byte in a table of
+65,536 steps, here it is the nearest code, as on CUDA. The codes are those of QLoRA (arXiv 2305.14314, §3) and of 8-bit
+optimisers (arXiv 2110.02861, §2.2). Pure torch arithmetic.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CODE = torch.tensor(
 """What the 16 codes of NF4 stand for."""
 _BOUNDS = (CODE[:-1] + CODE[1:]) / 2
 _LEAST = 1e-38
-_CACHED = 1 << 15  # what PyTorch does not share among threads, whose meeting would cost more
+_CACHED = 1 << 15  # few enough that PyTorch does not use several threads, which would cost more than it saves
 
 
 def nf4_codes(values: Tensor) -> tuple[Tensor, Tensor]:
@@ -56,7 +56,7 @@ def nf4_codes(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _nearest(scaled: Tensor) -> Tensor:
-    """The code of each value: how many bounds lie below it. 15 comparisons in the cache are quicker than a search."""
+    """The code of each value: the number of bounds below it. 15 comparisons within the CPU cache beat a search."""
     codes = torch.zeros(scaled.numel(), dtype=torch.uint8)
     for values, counts in zip(scaled.split(_CACHED), codes.split(_CACHED), strict=True):
         for bound in _BOUNDS.tolist():

@@ -77,9 +77,9 @@ def put_float(writer: Writer, weight: Weight, half: bool) -> None:
 
 
 def pieces(weight: Weight, multiple: int = 1) -> Iterator[NDArray[np.float32]]:
-    """A tensor, a matrix some rows at a time: of each piece but the last the rows are a multiple of `multiple`.
+    """Yield a tensor, a matrix in pieces of rows. The row count of each piece but the last is a multiple of `multiple`.
 
-    Raises LacliError where the tensor is of another shape than announced.
+    Raises LacliError if the tensor has another shape than announced.
     """
     if weight.rows is None:
         values = weight.load()

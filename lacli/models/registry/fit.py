@@ -49,7 +49,7 @@ class Fit:
     free: int
     total: int
     token_bytes: int = 0
-    """What the step of one token reads with an empty context: weights, less those that it leaves alone."""
+    """Bytes that a step of one token reads with an empty context: the weights without those it does not use."""
     decodes_plainly: bool = False
     """Whether lookahead brings this model nothing."""
 
@@ -111,7 +111,7 @@ def fit(
 
 
 def ways(spec: ModelSpec, found: Fit, machine: Machine) -> list[str]:
-    """Up to three nearest ways in which this model fits after all, as options of a command; none where it does."""
+    """Up to three sets of command-line options with which this model would fit; none if it fits already."""
     if found.fits:
         return []
     ways = []
@@ -131,12 +131,12 @@ def ways(spec: ModelSpec, found: Fit, machine: Machine) -> list[str]:
 
 
 def floor_ms(found: Fit, bandwidth: float) -> float:
-    """The time that one token takes at least: what it reads by the bandwidth of the memory. A projection."""
+    """Least milliseconds per token: bytes read divided by memory bandwidth. A projection, not a measurement."""
     return 1e3 * found.token_bytes / bandwidth
 
 
 def registered_that_fit(specs: list[ModelSpec], found: Fit, machine: Machine) -> str:
-    """The largest of these models that fits with the same context; empty where none does."""
+    """The alias of the largest of these models that fits with the same context; empty if none does."""
     device = found.device
     fitting = (
         spec

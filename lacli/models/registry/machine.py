@@ -1,6 +1,6 @@
-"""The memory of this computer, or of one that a user asks about: how much of it is free, and how fast it is read.
+"""Memory of this computer or of one that the user describes: how much is free, and its bandwidth.
 
-Imports nothing heavy, unless NVIDIA's driver is here and its own program is not.
+Imports nothing heavy, unless NVIDIA's driver is installed without `nvidia-smi`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Machine:
 
     ram: Memory
     card: Memory | None
-    """None where there is no graphics card that CUDA could use, or it is not to be used."""
+    """None if there is no CUDA graphics card, or it is not to be used."""
     is_asked: bool = False
-    """Whether these are numbers of a user rather than of this computer."""
+    """Whether these numbers were given by the user instead of found on this computer."""
 
 
 def this_machine(with_card: bool = True) -> Machine:
@@ -47,8 +47,8 @@ def this_machine(with_card: bool = True) -> Machine:
 
 
 def asked_machine(ram_gb: float | None, vram_gb: float | None) -> Machine:
-    """One of so much memory, all of it free; GB are 2**30 bytes, as memory is sold. Main memory not given is this
-    computer's."""
+    """A machine with this much memory, all of it free; GB are 2**30 bytes, as memory is sold. Without `ram_gb`, the
+    main memory of this computer."""
     ram = Memory(*main_memory()) if ram_gb is None else _all_free(ram_gb)
     return Machine(ram, None if vram_gb is None else _all_free(vram_gb), is_asked=True)
 
@@ -88,7 +88,7 @@ def graphics_memory() -> tuple[int, int] | None:
 
 
 def _by_torch() -> tuple[int, int] | None:
-    """As PyTorch says, which takes seconds to import: asked only where a driver is (in many containers that is all)."""
+    """Ask PyTorch, which takes seconds to import: only if a driver is installed (many containers lack nvidia-smi)."""
     if sys.platform != "win32" and not os.path.exists("/proc/driver/nvidia/version"):
         return None
     import torch
@@ -97,9 +97,9 @@ def _by_torch() -> tuple[int, int] | None:
 
 
 def read_bandwidth(free: int) -> float:
-    """Bytes a second that this computer reads from its main memory now, by all its cores; 0 where too little is free.
+    """Bandwidth in bytes per second of reading main memory with all cores, measured now; 0 if too little is free.
 
-    The best of three: what else runs can only make it slower.
+    The best of three runs: other load can only make it slower.
     """
     import numpy as np
 

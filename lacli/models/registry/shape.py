@@ -1,6 +1,6 @@
-"""What a model's configuration says of its size, by the names of config.json: weights, KV cache, bytes a token costs.
+"""Computes a model's sizes from its config.json: weights, KV cache, and weights that a token does not read.
 
-Arithmetic over mappings. May not: read files, know devices.
+Arithmetic on mappings. May not: read files, know devices.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def unread(config: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def decodes_plainly(config: Mapping[str, Any]) -> bool:
-    """Whether a model carries a state from token to token, or takes distances from its mask.
+    """Whether a model is recurrent, or derives positions from its attention mask.
 
-    Guesses cannot be checked side by side then, so lookahead brings it nothing.
+    Guesses cannot be verified side by side then, so lookahead gains nothing.
     """
     kinds = config.get("layer_types")
     if isinstance(kinds, list) and not set(map(str, kinds)) <= set(_ATTENTION):

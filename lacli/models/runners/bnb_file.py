@@ -158,7 +158,9 @@ class BnbFile:
         data = bytes(self.tensor(f"{stem}.{_STATE}nf4").tolist())
         try:
             state = json.loads(data)
-            _ = int(state["blocksize"]), list(state["shape"]), float(state.get("nested_offset", 0))
+            _ = list(state["shape"]), float(state.get("nested_offset", 0))
+            if int(state["blocksize"]) < 1 or int(state.get("nested_blocksize", 0)) < 0:
+                raise ValueError("a block of no weights")
         except (ValueError, KeyError, TypeError) as error:
             raise ModelUnavailable(f"the record of {stem} in the weights is damaged: {error}", AGAIN) from error
         return dict(state)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from lacli.errors import UsageError
 from lacli.models.base import Quant
+from lacli.models.runners.dtype import dtype_on
 from lacli.models.runners.generic.linear import row_exact_product
 from lacli.models.runners.quant import QuantLinear
 
@@ -54,17 +55,6 @@ def config_for(quant: Quant, device: str) -> BitsAndBytesConfig:
         )
     # A threshold above 0 picks outlier columns over all rows of a call: a row would depend on its neighbours.
     return BitsAndBytesConfig(load_in_8bit=True, llm_int8_threshold=0.0)
-
-
-def dtype_on(device: str) -> torch.dtype:
-    """What activations are: bfloat16 on CUDA, float16 on cards before Ampere, which have no fast bfloat16.
-
-    float32 activations leave the fused CUDA kernels above 7 rows; a CPU has no fast product of either.
-    """
-    if device == "cpu":
-        return torch.float32
-    is_older = torch.cuda.is_available() and torch.cuda.get_device_capability()[0] < 8
-    return torch.float16 if is_older else torch.bfloat16
 
 
 class FourBitLinear(QuantLinear):

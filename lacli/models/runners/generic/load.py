@@ -22,6 +22,7 @@ from lacli.kernels import packing
 from lacli.models.base import Quant
 from lacli.models.hf.tensor_names import unused
 from lacli.models.registry.choice import ON_CUDA
+from lacli.models.runners.dtype import dtype_on
 from lacli.models.runners.generic import bnb
 from lacli.models.runners.generic.attention import EXACT, FAST
 from lacli.models.runners.generic.exact import make_row_exact, packed_linear
@@ -52,7 +53,7 @@ def load_model(
         elif device != "cpu":
             quant = ON_CUDA.get(quant, quant)
         skeleton, attention = _skeleton(config, device)
-        options: dict[str, Any] = {"config": config, "dtype": bnb.dtype_on(device), "attn_implementation": attention}
+        options: dict[str, Any] = {"config": config, "dtype": dtype_on(device), "attn_implementation": attention}
         uses_bnb = bool(stored) or quant in ("nf4", "bnb-int8")
         packed = prepared.packed_file if quant == prepared.quant and not stored else None
         folder = prepared.folder

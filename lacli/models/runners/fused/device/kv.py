@@ -1,8 +1,7 @@
-"""The KV cache of the forward for devices: buffers that stay where they are until they grow, an int and three verbs.
+"""The KV cache of the forward for devices: buffers with a fixed address until they grow, and the committed length.
 
-Slot = position for all that is committed; the rows of a forward lie behind them. A step reads the first slots up to its
-bucket, so what was never written is zero rather than anything: a masked number that is not finite would still spoil a
-sum.
+The slot of a committed token is its position; the rows of a forward follow. A step reads all slots of its bucket, so
+unwritten slots must be zero: a masked value that is not finite would still make a sum NaN.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Linears of the forward for devices: formats of weights, the ways to multiply by each, and which way is taken when.
+"""Linear layers of the forward for devices: weight formats, the kernels for each, and which kernel is used when.
 
-The only place that chooses. A format offers its ways; where there are several, `Tuner` times them at load for each
-shape and bucket of rows and the fastest is taken: what is slow on one card and fast on another (research/kernels.md
-§1.2) needs no table of cards. On a CPU every format has one way and nothing is timed. bitsandbytes and our Triton
-kernels are imported only where a format needs them.
+The only place that chooses a kernel. A format offers its kernels as `Way`s; if there are several, `Tuner` times them at
+load for each shape and row bucket and takes the fastest, so that no table of graphics cards is needed
+(research/kernels.md §1.2). On a CPU every format has one way and nothing is timed. bitsandbytes and our Triton kernels
+are imported only when a format needs them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from lacli.errors import LacliError, UsageError
 from lacli.models.base import Quant
+from lacli.models.runners.blame import is_own_bug
 from lacli.models.runners.fused.device.buckets import ROWS, bucket_of
 from lacli.models.runners.fused.device.tuned import Choices
 
@@ -47,6 +48,8 @@ class Way:
     run: Linear
     most_rows: int = 1 << 30
     """Rows it can take."""
+    rounds_input: bool = False
+    """Whether it quantises the activations, too."""
 
 
 class Chosen:
@@ -65,7 +68,7 @@ Timer = Callable[[Linear, Tensor], float]
 
 
 class Tuner:
-    """Chooses among ways by time, until its own time is over; from then on the first way that fits is taken."""
+    """Chooses the fastest way; once its time budget is used up, the first way that takes the number of rows."""
 
     def __init__(
         self,
@@ -82,7 +85,7 @@ class Tuner:
         self.choices: Choices = dict(known or {})
         """Shape and ways -> bucket -> name of the way; matrices of one shape share a choice."""
         self.complete = True
-        """Whether all was chosen by time: what was not is not worth keeping."""
+        """Whether every choice was timed. If not, the choices are not stored."""
 
     def chosen(self, ways: Sequence[Way], rows: int, columns: int) -> Linear:
         """The linear of a matrix [rows, columns]."""
@@ -92,29 +95,49 @@ class Tuner:
         key = f"{rows}x{columns} {self.dtype} {' | '.join(places)}"
         choice = self.choices.get(key, {})
         if set(choice) != set(map(str, BUCKETS)) or not set(choice.values()) <= set(places):
-            choice = {str(bucket): ways[self._best(ways, bucket, columns)].name for bucket in BUCKETS}
+            choice = {}
+            for buckets in _chosen_together(ways):
+                name = ways[self._best(ways, buckets, columns)].name
+                choice |= dict.fromkeys(map(str, buckets), name)
             self.choices[key] = choice
         return Chosen(ways, {bucket: places[choice[str(bucket)]] for bucket in BUCKETS})
 
-    def _best(self, ways: Sequence[Way], bucket: int, columns: int) -> int:
-        fitting = [place for place, way in enumerate(ways) if bucket <= way.most_rows]
+    def _best(self, ways: Sequence[Way], buckets: Sequence[int], columns: int) -> int:
+        """The way that takes least time for a call of each of these numbers of rows."""
+        fitting = [place for place, way in enumerate(ways) if buckets[-1] <= way.most_rows]
         if len(fitting) == 1:
             return fitting[0]
         if self._left_s <= 0:
             self.complete = False
             return fitting[0]
         started = time.perf_counter()
-        x = torch.randn(bucket, columns, device=self.device).to(self.dtype)
-        times = {place: self._timer(ways[place].run, x) for place in fitting}
+        inputs = [torch.randn(bucket, columns, device=self.device).to(self.dtype) for bucket in buckets]
+        times = {place: sum(self._timer(ways[place].run, x) for x in inputs) for place in fitting}
         self._left_s -= time.perf_counter() - started
         return min(times, key=lambda place: times[place])
 
 
+def _chosen_together(ways: Sequence[Way]) -> list[tuple[int, ...]]:
+    """Groups of buckets; all buckets of a group take the same kernel.
+
+    Kernels that differ in the order of their sums may be mixed. Kernels that quantise activations must not be mixed
+    with those that do not: their results differ by far more than rounding, and lookahead would change the text.
+    """
+    if len({way.rounds_input for way in ways}) == 1:
+        return [(bucket,) for bucket in BUCKETS]
+    return [ROWS, BUCKETS[len(ROWS) :]]
+
+
 def _cuda_ms(linear: Linear, x: Tensor, repeats: int = 5) -> float:
-    """Least milliseconds of a call on the device; infinite where the kernel refuses the shape."""
+    """Least milliseconds of a call on the device; infinite where the kernel fails with this shape or dtype.
+
+    It may fail with anything: Triton's compiler and launcher have exceptions of their own.
+    """
     try:
         linear(x)
-    except (RuntimeError, ValueError):
+    except Exception as error:
+        if is_own_bug(error):
+            raise
         return math.inf
     least = math.inf
     for _ in range(repeats):
@@ -129,7 +152,7 @@ def _cuda_ms(linear: Linear, x: Tensor, repeats: int = 5) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """Weights as they are."""
+    """Unquantised weights."""
 
     weight: Tensor
     bias: Tensor | None = None
@@ -141,7 +164,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class Unrounded:
-    """`Dense` without bias, its results in float32: logits rounded to bfloat16 are often equal when they are not."""
+    """`Dense` without bias, with float32 results: different logits often round to the same bfloat16."""
 
     weight: Tensor
 
@@ -196,7 +219,7 @@ class Nf4:
         return Nf4(packed, state, bias)
 
     def ways(self) -> list[Way]:
-        """As bitsandbytes dispatches, then what it may pass by."""
+        """bitsandbytes' own dispatch first, then the kernels that it may not choose."""
         found = [Way("bitsandbytes", self._dispatched)]
         if self.packed.is_cuda:
             found += _forced(self)
@@ -210,7 +233,7 @@ class Nf4:
 
 
 def _forced(weight: Nf4) -> list[Way]:
-    """bitsandbytes' fused kernel for any number of rows: it is passed by where its authors' heuristic is careful."""
+    """bitsandbytes' fused kernel for any number of rows, also where bitsandbytes' heuristic would not choose it."""
     with contextlib.suppress(ImportError, AttributeError):
         from bitsandbytes.backends.cuda.ops import _gemm_4bit_kernel_impl as kernel
 
@@ -247,7 +270,7 @@ class Int8:
 
     def ways(self) -> list[Way]:
         """See `Nf4.ways`."""
-        found = [Way("bitsandbytes", self._dispatched)]
+        found = [Way("bitsandbytes", self._dispatched, rounds_input=True)]
         if self.packed.is_cuda:
             found += _triton(lambda weights: weights.from_bitsandbytes_int8(self.packed, self.scales), self.bias)
         return found

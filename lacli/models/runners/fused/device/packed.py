@@ -1,6 +1,6 @@
-"""Matrices that a file holds in bitsandbytes' layout, as linears of the forward for devices: nothing is quantised anew.
+"""Linear layers of the forward for devices from matrices stored in bitsandbytes' layout, without quantising again.
 
-Lives here: how matrices that the forward multiplies by at once are joined. May not: read files, choose kernels.
+Lives here: joining matrices that are multiplied in one product. May not: read files, choose kernels.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The runner over the forward for devices: which bucket a step goes into, what is kept, how a prompt is read.
+"""The runner over the forward for devices: pads steps to buckets, prefills prompts in chunks, commits rows.
 
-Implements `base.BucketedRunner`. Knows nothing of files (`load` does), sampling, drafts or pools. Equal to other
-runners up to the rounding of its kernels. In the strict shapes every forward has the same size and order of sums, so
-a row of a chain has the same bits whatever the chain's length.
+Implements `base.BucketedRunner`. Knows nothing of files (see `load`), sampling, drafts or pools. Equals other runners
+up to the rounding of its kernels. With `Shapes.strict` every forward has the same shape, so that a row of a chain has
+the same bits whatever the chain's length.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lacli.models.runners.scores import looked_at, scores_from
 
 STRICT_ROWS = ROWS[-1]
 _FIRST_SLOTS = 2048
-"""Positions there is room for from the beginning on CUDA: when buffers move, graphs are captured anew."""
+"""Initial capacity of the KV cache on CUDA, in positions: when its buffers move, graphs must be captured again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class DeviceRunner:
         self._model, self._shapes = model, shapes
         self._inputs: dict[tuple[int, int], StepInputs] = {}
         self._token_ids: list[int] = []
-        # Past the switch of its rotations a sequence has keys of another kind, from its first position on.
+        # longrope: past the switch all keys of a sequence are rotated differently, so they have a cache of their own.
         caches = 2 if model.config.switch else 1
         first = _FIRST_SLOTS if model.device.type == "cuda" else 0
         self._caches = [
@@ -73,7 +73,7 @@ class DeviceRunner:
         ]
         self._rows = Rows((), (), ())
         self._ran: list[tuple[KvCache, dict[int, int]]] = []
-        """The caches of the last forward: row -> its row there."""
+        """The caches of the last forward, each with the row numbers of the forward mapped to its own."""
 
     @property
     def length(self) -> int:
@@ -110,7 +110,7 @@ class DeviceRunner:
         found: dict[int, Scores] = {}
         with _translated():
             for beyond in sorted(set(sides)):
-                # Rows past the switch stand on ancestors of their own kind, so those are run once more with them.
+                # Rows past the switch need ancestors with the same rotation, so those are computed again with them.
                 chosen = [row for row in range(count) if sides[row] <= beyond]
                 cache = self._caches[beyond]
                 while cache.length < self.length:
@@ -122,7 +122,9 @@ class DeviceRunner:
                     tuple(places.get(rows.parents[row], -1) for row in chosen),
                     tuple(places[row] for row in wanted) or (0,),
                 )
-                found[beyond] = self._step(cache, part, bool(beyond))
+                scores = self._step(cache, part, bool(beyond))
+                # The next replay may write over these: graphs share their memory.
+                found[beyond] = replace(scores, logits=scores.logits.clone()) if beyond < max(sides) else scores
                 self._ran.append((cache, places))
         return found[sides[0]] if len(found) == 1 else _joined([found[side] for side in sorted(found)], rows, sides)
 
@@ -142,13 +144,13 @@ class DeviceRunner:
             cache.truncate(length)
 
     def use(self, *, style: Style | None = None, replays: Replays | None = None) -> None:
-        """Go on with other kernels, or without graphs: what the loader does where the best do not run."""
+        """Switch to other kernels or replays; the loader does this if the preferred ones do not run."""
         self.style = style or self.style
         self.replays = replays or self.replays
         self.replays.clear()
 
     def _beyond(self, length: int) -> int:
-        """1 for a sequence so long that its rotations are others, else 0."""
+        """1 for a sequence longer than the longrope switch, else 0."""
         return int(0 < self._model.config.switch < length)
 
     def _read(self, cache: KvCache, sequence: Sequence[int], beyond: int) -> Scores:
@@ -174,7 +176,7 @@ class DeviceRunner:
         return scores
 
     def _reserve(self, cache: KvCache, rows: int) -> int:
-        """Room for so many rows; returns the bucket of slots a step reads."""
+        """Make room for `rows` more positions; returns the bucket of slots that a step reads."""
         moves = cache.moves
         slots = cache.reserve(max(rows, self._shapes.slots - cache.length))
         if cache.moves != moves:
@@ -182,7 +184,7 @@ class DeviceRunner:
         return slots
 
     def _step(self, cache: KvCache, rows: Rows, beyond: bool) -> Scores:
-        """A forward of few rows, in its bucket."""
+        """A forward of few rows, padded to its bucket."""
         size = bucket_of(len(rows.token_ids), self._shapes.rows)
         assert len(rows.token_ids) <= size, "a step has no more rows than the last bucket"
         head = min(size, bucket_of(len(rows.wanted), ROWS)) if not self.chains_only else size
@@ -198,7 +200,7 @@ class DeviceRunner:
         return self._scores(logits[:count], best[:, :count], cache)
 
     def _captured(self, inputs: StepInputs, cache: KvCache, slots: int, beyond: bool) -> tuple[Tensor, Tensor]:
-        """What a graph records: nothing in here waits for the device or depends on what lies there."""
+        """What a CUDA graph records: no synchronisation, and no shape that depends on device data."""
         positions = inputs.positions()
         attention = TreeAttention(self.style, positions, inputs.slots(), inputs.length, inputs.seen())
         stored = (cache.keys[:, :slots], cache.values[:, :slots])
@@ -206,7 +208,7 @@ class DeviceRunner:
         return logits, looked_at(logits)
 
     def _scores(self, logits: Tensor, best: Tensor, cache: KvCache) -> Scores:
-        """Waits for the device: one small copy."""
+        """Fetch the best logits and ids: one small copy, which synchronises with the device."""
         scores = scores_from(logits, best)
         if not np.isfinite(scores.top_logits[:, 0]).all():
             cache.wipe()
@@ -214,7 +216,7 @@ class DeviceRunner:
 
 
 def _joined(parts: Sequence[Scores], rows: Rows, sides: Sequence[int]) -> Scores:
-    """The scores of the wanted rows, some from each side of a switch, in their order."""
+    """Merge the scores from both sides of the longrope switch, in the order of `rows.wanted`."""
     order: list[list[int]] = [[], []]
     for place, row in enumerate(rows.wanted):
         order[sides[row]].append(place)

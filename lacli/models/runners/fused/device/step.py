@@ -1,7 +1,7 @@
 """The forward itself: from ids to the logits of the wanted rows, the same code for seven families.
 
-Knows tensors only: nothing of caches but the buffers of each layer, nothing of graphs. Residuals and norms are float32
-whatever the weights run in, as their sums are what rounding shows in.
+Works on tensors only; of the KV cache it sees the buffers of each layer, of graphs nothing. Residuals and norms are
+float32 whatever the dtype of the weights, as rounding errors would accumulate there.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The choices among kernels, kept in the cache folder: a model that chose anew at each load could round otherwise each
-time. One file for each combination of GPU and versions of what multiplies; what cannot be right is chosen again.
+"""Stores the kernels chosen by `linears.Tuner` in the cache folder, so that a model rounds the same at each load.
+
+One file per GPU and versions of the libraries with kernels. Invalid entries are ignored and chosen again.
 """
 
 from __future__ import annotations
