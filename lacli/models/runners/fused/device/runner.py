@@ -124,7 +124,9 @@ class DeviceRunner:
                 )
                 scores = self._step(cache, part, bool(beyond))
                 # The next replay may write over these: graphs share their memory.
-                found[beyond] = replace(scores, logits=scores.logits.clone()) if beyond < max(sides) else scores
+                found[beyond] = (
+                    replace(scores, logits=torch.as_tensor(scores.logits).clone()) if beyond < max(sides) else scores
+                )
                 self._ran.append((cache, places))
         return found[sides[0]] if len(found) == 1 else _joined([found[side] for side in sorted(found)], rows, sides)
 
