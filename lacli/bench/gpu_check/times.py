@@ -73,31 +73,35 @@ def _step_ms(plan: Plan, runner: DeviceRunner, rows: tuple[int, ...]) -> dict[in
 def matrices(plan: Plan, shape: Shape, gb_s: float) -> dict[str, Any]:
     """Each matrix of a layer by each kernel that is here: time, error against float64, share of the bandwidth."""
     dtype, watch = dtype_of(plan.device), Stopwatch(plan.device)
-    sizes = {
-        "qkv": ((shape.heads + 2 * shape.kv_heads) * shape.head_dim, shape.hidden),
-        "output": (shape.hidden, shape.heads * shape.head_dim),
-        "gate_up": (2 * shape.intermediate, shape.hidden),
-        "down": (shape.hidden, shape.intermediate),
-    }
     found: dict[str, Any] = {}
-    for name, (rows, columns) in sizes.items():
-        weight = (torch.randn(rows, columns, device=plan.device) * columns**-0.5).to(dtype)
+    for name, (rows, columns) in shape.matrices().items():
+        weight = random_weight(rows, columns, plan.device, dtype)
         found[name] = {}
-        for kind, way, exact, size in _ways(weight):
+        for kind, way, exact, size in ways_of(weight):
             timed: dict[int, Any] = {}
             for count in plan.rows:
                 if count > way.most_rows:
                     continue
                 x = torch.randn(count, columns, device=plan.device).to(dtype)
-                expected = x.double() @ exact.double().T
-                error = (way.run(x).double() - expected).norm() / expected.norm()
+                error = error_of(way, x, exact)
                 ms = watch.each_ms(lambda way=way, x=x: way.run(x), plan.repeats)  # type: ignore[misc]
-                timed[count] = {"ms": ms, "error": float(error), "of_bandwidth": size / ms / 1e6 / gb_s}
+                timed[count] = {"ms": ms, "error": error, "of_bandwidth": size / ms / 1e6 / gb_s}
             found[name][f"{kind} {way.name}"] = timed
     return found
 
 
-def _ways(weight: Tensor) -> Iterator[tuple[str, Way, Tensor, int]]:
+def error_of(way: Way, x: Tensor, exact: Tensor) -> float:
+    """Of a kernel against float64, by the norm of the result."""
+    expected = x.double() @ exact.double().T
+    return float((way.run(x).double() - expected).norm() / expected.norm())
+
+
+def random_weight(rows: int, columns: int, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """A matrix whose products are about as large as what it is multiplied by."""
+    return (torch.randn(rows, columns, device=device) * columns**-0.5).to(dtype)
+
+
+def ways_of(weight: Tensor) -> Iterator[tuple[str, Way, Tensor, int]]:
     """(format, kernel, the weights it stands for, its bytes)"""
     yield "none", Way("torch", Dense(weight)), weight, weight.nbytes
     nf4 = Nf4.of(weight, None)
