@@ -42,7 +42,7 @@ def sections(plan: Plan, model: str | None) -> Iterator[Section]:
     for quant in plan.quants:
         yield f"steps {plan.shapes[0].name} {quant}", partial(times.steps, plan, plan.shapes[0], quant, gb_s)
     yield f"matrices {plan.shapes[0].name}", partial(times.matrices, plan, plan.shapes[0], gb_s)
-    yield "attention", partial(times.attention, plan, plan.shapes[0])
+    yield "attention", partial(times.attention, plan, plan.shapes[0], gb_s)
     if model is not None:
         yield "texts", partial(texts, model, plan.device.type, 64)
     for shape in plan.shapes[1:]:
@@ -84,6 +84,11 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
             ratios = ", ".join(f"{rows} {ratio:.2f}" for rows, ratio in one["over_one_row"].items())
             first = next(iter(one["ms"].values()))
             yield f"{name}: one row {first:.2f} ms, {one['over_reading']:.2f}x reading its weights; T(M)/T(1): {ratios}"
+    for name, contexts in found.get("attention", {}).items():
+        told = (
+            f"{context} {rows[1]['ms']:.3f} ms ({rows[1]['of_bandwidth']:.0%})" for context, rows in contexts.items()
+        )
+        yield f"attention {name}, one row by context (share of the copy bandwidth): {', '.join(told)}"
     for one in found.get("texts", {}).get("modes", ()):
         yield f"{one['mode']}: {one['tokens_per_step']:.2f} tokens a step, {one['ratio_to_plain'] or 0:.2f}x plain"
     for name, why in found["failed"].items():

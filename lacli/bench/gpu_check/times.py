@@ -71,7 +71,10 @@ def _step_ms(plan: Plan, runner: DeviceRunner, rows: tuple[int, ...]) -> dict[in
 
 
 def matrices(plan: Plan, shape: Shape, gb_s: float) -> dict[str, Any]:
-    """Each matrix of a layer by each kernel that is here: time, error against float64, share of the bandwidth."""
+    """Each matrix of a layer by each kernel that is here: time, error against float64, share of the bandwidth.
+
+    Also for twice as many rows as a step has: whether wider steps would pay.
+    """
     dtype, watch = dtype_of(plan.device), Stopwatch(plan.device)
     found: dict[str, Any] = {}
     for name, (rows, columns) in shape.matrices().items():
@@ -79,7 +82,7 @@ def matrices(plan: Plan, shape: Shape, gb_s: float) -> dict[str, Any]:
         found[name] = {}
         for kind, way, exact, size in ways_of(weight):
             timed: dict[int, Any] = {}
-            for count in plan.rows:
+            for count in (*plan.rows, 2 * plan.rows[-1]):
                 if count > way.most_rows:
                     continue
                 x = torch.randn(count, columns, device=plan.device).to(dtype)
@@ -130,8 +133,9 @@ def _int4(weight: Tensor) -> Iterator[tuple[str, Way, Tensor, int]]:
     yield "int4", Way("triton", lambda x: small_m.matmul(x, packed), ROWS[-1]), packed.dequantised(), packed.nbytes
 
 
-def attention(plan: Plan, shape: Shape) -> dict[str, Any]:
-    """One layer's attention by each way, milliseconds by context and rows."""
+def attention(plan: Plan, shape: Shape, gb_s: float) -> dict[str, Any]:
+    """One layer's attention by each way, by context and rows: time, share of the bandwidth at which it reads keys and
+    values."""
     dtype, watch = dtype_of(plan.device), Stopwatch(plan.device)
     ways = {"masked": None, "merged reference": reference_past}
     if plan.device.type == "cuda" and dtype == torch.bfloat16:
@@ -154,5 +158,6 @@ def attention(plan: Plan, shape: Shape) -> dict[str, Any]:
                     places = inputs.positions(), inputs.slots(), inputs.length, inputs.seen()
                     return TreeAttention(style, *places)(queries, new, stored, 0)  # type: ignore[arg-type] # noqa: B023
 
-                found[name].setdefault(context, {})[count] = watch.each_ms(once, max(1, plan.repeats // 4))
+                ms, read = watch.each_ms(once, max(1, plan.repeats // 4)), sum(part.nbytes for part in stored)
+                found[name].setdefault(context, {})[count] = {"ms": ms, "of_bandwidth": read / ms / 1e6 / gb_s}
     return found
