@@ -26,14 +26,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LACLI_HOME", str(tmp_path))
 
 
-def memory(monkeypatch: pytest.MonkeyPatch, total: float, free: float, card: tuple[float, float] | None = None) -> None:
-    """A computer with so much main memory, and a card with so much free of all, in GB."""
+def memory(monkeypatch: pytest.MonkeyPatch, total: float, free: float, *cards: tuple[float, float]) -> None:
+    """A computer with so much main memory, and cards with so much free of all, in GB."""
     monkeypatch.setattr(limits, "all_memory", lambda: int(total * GB))
     monkeypatch.setattr(limits, "free_memory", lambda: int(free * GB))
     monkeypatch.setattr(machine, "main_memory", lambda: (int(free * GB), int(total * GB)))
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: card is not None)
-    if card is not None:
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: tuple(int(each * GB) for each in card))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: bool(cards))
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: len(cards))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda card: tuple(int(each * GB) for each in cards[card]))
 
 
 def spec(name: str) -> ModelSpec:
@@ -75,16 +75,16 @@ class TestOnACpu:
 
 class TestOnACard:
     def test_what_is_free_now_counts_but_no_full_context(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        memory(monkeypatch, 64, 60, card=(6, 24))
+        memory(monkeypatch, 64, 60, (6, 24))
         refusal.refuse_too_large(spec("qwen2.5-coder-7b"), None, "nf4", "cuda")
-        memory(monkeypatch, 64, 60, card=(4, 24))
+        memory(monkeypatch, 64, 60, (4, 24))
         with pytest.raises(OutOfMemory) as refused:
             refusal.refuse_too_large(spec("qwen2.5-coder-7b"), None, "nf4", "cuda")
         assert "4.3 GB of 25.8 GB are free on the card" in refused.value.message
         assert "--quant int4 --device cpu" in refused.value.hint
 
     def test_fewer_bits_are_offered(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        memory(monkeypatch, 64, 60, card=(9, 12))
+        memory(monkeypatch, 64, 60, (9, 12))
         with pytest.raises(OutOfMemory, match="as none") as refused:
             refusal.refuse_too_large(spec("qwen2.5-coder-7b"), 4096, "none", "cuda")
         assert refused.value.hint.startswith("use --quant int8, or --quant int4, or --quant none --device cpu, or ")
@@ -94,8 +94,23 @@ class TestOnACard:
         refusal.refuse_too_large(spec("qwen2.5-coder-7b"), None, "nf4", "cuda")
 
 
+class TestOnSeveralCards:
+    def test_their_memory_counts_together(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        memory(monkeypatch, 64, 60, (4, 8), (4, 8))
+        refusal.refuse_too_large(spec("qwen2.5-coder-7b"), None, "nf4", "cuda")
+        assert refusal.needs_more_cards(spec("qwen2.5-coder-7b"), None, "nf4")
+        memory(monkeypatch, 64, 60, (2, 8), (2, 8))
+        with pytest.raises(OutOfMemory, match=r"of 17\.2 GB are free on 2 cards"):
+            refusal.refuse_too_large(spec("qwen2.5-coder-7b"), None, "nf4", "cuda")
+
+    def test_one_is_enough_where_the_model_fits_or_no_other_is_there(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for cards in ([(8, 8), (8, 8)], [(4, 8)], []):
+            memory(monkeypatch, 64, 60, *cards)
+            assert not refusal.needs_more_cards(spec("qwen2.5-coder-7b"), None, "nf4")
+
+
 def test_a_model_of_unknown_size_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    memory(monkeypatch, 1, 1, card=(1, 1))
+    memory(monkeypatch, 1, 1, (1, 1))
     unknown = replace(spec("qwen2.5-coder-7b"), parameters=0, shape={})
     assert parameters({}) == 0
     for device, quant in (("cpu", "int8"), ("cuda", "nf4")):
