@@ -317,9 +317,15 @@ def _run(asked: Sequence[tuple[Runner, Rows]]) -> Sequence[Scores]:
 
 
 def _shrink(running: Sequence[tuple[_Slot, Rows]]) -> bool:
-    """Have every reply guess less after a forward that there was no memory for; False where none had guessed."""
+    """Have all replies together guess less after a forward that there was no memory for; False where none guessed."""
     steps = [(slot.job, len(rows.token_ids)) for slot, rows in running if slot.decoder is not None]
-    return any([job.controller.shrink(count) for job, count in steps if job is not None])
+    total = sum(count for _, count in steps)
+    if total == len(steps):
+        return False
+    for job, _ in steps:
+        assert job is not None
+        job.controller.shrink(total)
+    return True
 
 
 def _most_positions(job: Job, runner: Runner) -> int:

@@ -38,7 +38,7 @@ def test_without_a_device_each_thing_that_cannot_be_asked_is_a_line(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert deep.main() == 0
     found = {line["name"]: line for line in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert list(found) == ["driver", "build", "4-bit code", "triton", "linears", "graphs", "free"]
+    assert list(found) == ["driver", "build", "bnb 4-bit", "triton", "linears", "graphs", "free"]
     assert {line["state"] for line in found.values()} == {"ok"}
     for name in ("linears", "graphs", "free"):
         assert found[name]["text"] == "cannot be asked, as there is no CUDA device"

@@ -359,3 +359,27 @@ def test_a_batch_without_memory_for_its_guesses_guesses_less() -> None:
     runner = NarrowRunner(chaotic, most=0)
     with pytest.raises(OutOfMemory):
         Run(runner, [prompt], 40, most=1).all()
+
+
+class ScarceRunner(SharingTableRunner):
+    """Has memory for three rows of steps, and for any prompt; all siblings count what failed together."""
+
+    failed = 0
+
+    def forward_many(self, asked: Sequence[Any]) -> Any:
+        if sum(len(rows.token_ids) for _, rows in asked) > 3 and all(0 in rows.wanted for _, rows in asked):
+            type(self).failed += 1
+            raise OutOfMemory("no memory")
+        return super().forward_many(asked)
+
+
+def test_replies_side_by_side_guess_less_together() -> None:
+    """Three single rows always fit; a guess beside them does not."""
+    prompts = [(2, 7, 1, 8), (4, 9), (5,) * 9]
+    sources = [PromptSource(), SessionSource(), SuccessorSource()]
+    alone = [reply(TableRunner(chaotic), prompt, 30, limits=PLAIN).ids for prompt in prompts]
+    runner = ScarceRunner(chaotic)
+    run = Run(runner, prompts, 30, most=3, sources=sources).all()
+    assert runner.failed
+    assert [run.ids[index] for index in range(3)] == alone
+    assert run.controller.limits.max_rows < VERIFY_ONLY.max_rows

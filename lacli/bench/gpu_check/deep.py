@@ -41,7 +41,7 @@ def checks(plan: Plan | None) -> Iterator[Check]:
     found = plan is not None
     yield _run("driver", _driver)
     yield _run("build", partial(_build, found))
-    yield _run("4-bit code", partial(_bitsandbytes, found))
+    yield _run("bnb 4-bit", partial(_bitsandbytes, found))
     yield _run("triton", partial(_triton, found))
     if plan is None:
         yield from (Check(name, "ok", _NO_DEVICE) for name in ("linears", "graphs", "free"))
