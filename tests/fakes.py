@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from lacli.drafts.base import Draft, GuessSource, Sources
+from lacli.errors import OutOfMemory
 from lacli.models.base import Rows, Scores
 from lacli.models.runners.scores import scores_of
 
@@ -102,6 +103,21 @@ class TableRunner:
             logits[answer] = 10.0
             return logits
         return torch.tensor(answer, dtype=torch.float32)
+
+
+class NarrowRunner(TableRunner):
+    """One that has no memory for forwards of more than `most` rows."""
+
+    def __init__(self, table: Table, most: int) -> None:
+        super().__init__(table)
+        self.most = most
+        self.failed = 0
+
+    def forward(self, rows: Rows) -> Scores:
+        if len(rows.token_ids) > self.most:
+            self.failed += 1
+            raise OutOfMemory("the device ran out of memory in a forward pass")
+        return super().forward(rows)
 
 
 class SharingTableRunner(TableRunner):

@@ -53,12 +53,14 @@ def load_model(settings: Settings, report: Report) -> LoadedModel:
         from lacli.assistant.cost_cache import cost_curve, known_pace, timed_variant
         from lacli.engine.cost import CostCurve
         from lacli.engine.sequence import CachedSequence
+        from lacli.models.registry.refusal import refuse_too_large
         from lacli.models.runners.load import choose_device, load_runner, needs_torch
         from lacli.text.tokenizer import Tokenizer
 
     import_ms = _since(started)
     device = choose_device(settings.device)
     quant = _quant(settings, spec, device, report)
+    refuse_too_large(spec, settings.context, quant, device)
     prepared = _prepare(spec, quant, settings.offline, report)
     report(Loading("load"))
     context = _context(settings, prepared.spec.context, prepared.spec.alias)

@@ -21,7 +21,7 @@ from lacli.engine.sampler import Sampler
 from lacli.engine.sequence import CachedSequence, common
 from lacli.engine.step import Finish, ForwardRequest, ForwardResult, Read, Step
 from lacli.engine.stop import Stops
-from lacli.errors import LacliError
+from lacli.errors import LacliError, OutOfMemory
 from lacli.models.base import Rows, Runner, Scores, SharingRunner
 
 _LEAST_READ = 16
@@ -249,7 +249,12 @@ class Batch:
         running = [(slot, rows) for slot, rows in self._requests(active) if rows is not None]
         counts = [len(rows.token_ids) for _, rows in running]
         started = time.perf_counter()
-        results = _run([(slot.cached.runner, rows) for slot, rows in running])
+        try:
+            results = _run([(slot.cached.runner, rows) for slot, rows in running])
+        except OutOfMemory:
+            if not _shrink(running):
+                raise
+            return []  # nothing was committed: the same steps again, with fewer guesses
         spent_ms = since_ms(started)
         if all(slot.request is not None for slot, _ in running):  # reading a prompt is cheaper than so many steps
             self._cost.learn(sum(counts), spent_ms)
@@ -315,6 +320,18 @@ def _run(asked: Sequence[tuple[Runner, Rows]]) -> Sequence[Scores]:
         return [first.forward(rows)]
     assert isinstance(first, SharingRunner)
     return first.forward_many(asked)  # type: ignore[arg-type]
+
+
+def _shrink(running: Sequence[tuple[_Slot, Rows]]) -> bool:
+    """Have all replies together guess less after a forward that there was no memory for; False where none guessed."""
+    steps = [(slot.job, len(rows.token_ids)) for slot, rows in running if slot.decoder is not None]
+    total = sum(count for _, count in steps)
+    if total == len(steps):
+        return False
+    for job, _ in steps:
+        assert job is not None
+        job.controller.shrink(total)
+    return True
 
 
 def _most_positions(job: Job, runner: Runner) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lacli.engine.cost import CostCurve
 
@@ -95,6 +95,13 @@ class Controller:
         """Set what else is in the next forward of a batch: the rows of other replies and the tokens expected of them.
         A guess must then bring more per millisecond than those rows do."""
         self._others, self._others_tokens = rows, tokens
+
+    def shrink(self, rows: int) -> bool:
+        """After a forward of so many rows for which there was no memory: plan at most half as many from now on. False
+        where that was a single row, so that nothing is left to give up."""
+        if rows > 1:
+            self.limits = replace(self.limits, max_rows=min(self.limits.max_rows, rows // 2))
+        return rows > 1
 
     def plan(self, room: int, window_rows: int) -> Plan:
         """Plan the next step. `room`: tokens that budget and context still allow below row 0; `window_rows`: rows that

@@ -17,6 +17,7 @@ from lacli.engine.sampler import Sampler
 from lacli.engine.sequence import CachedSequence
 from lacli.engine.step import Finish, ForwardRequest, ForwardResult, Step
 from lacli.engine.stop import Stops
+from lacli.errors import OutOfMemory
 
 
 def decode(
@@ -49,7 +50,12 @@ def decode(
             yield ended(Finish.CANCELLED)
             return
         request = decoder.rows()  # plan, propose, build
-        result = _forward(request, cached, controller)
+        try:
+            result = _forward(request, cached, controller)
+        except OutOfMemory:
+            if not controller.shrink(len(request.rows.token_ids)):
+                raise
+            continue  # nothing was committed: the same step again, with fewer guesses
         step = decoder.answer(result)  # accept, cut, commit
         yield step
 

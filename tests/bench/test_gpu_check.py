@@ -58,7 +58,12 @@ def test_the_dry_run_does_all_of_it(small: Plan, tmp_path: Path, capsys: pytest.
         assert {"none torch", "nf4 bitsandbytes", "bnb-int8 bitsandbytes"} <= kernels.keys()
         assert kernels["nf4 bitsandbytes"]["1"]["error"] < 1e-5
         assert all(each["1"]["same_bits_as_alone"] for each in kernels.values())
-    assert f"written to {file}" in capsys.readouterr().out
+        assert set(kernels["none torch"]) == {"1", "16", "32"}
+    assert set(found["attention"]) == {"masked", "merged reference"}
+    assert all(one["of_bandwidth"] > 0 for one in found["attention"]["masked"]["40"].values())
+    said = capsys.readouterr().out
+    assert "attention masked, one row by context (share of the copy bandwidth): 40 " in said
+    assert f"written to {file}" in said
 
 
 def test_what_fails_is_told_and_the_rest_goes_on(

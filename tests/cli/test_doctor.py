@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lacli.cli.doctor import deep
 from lacli.models.registry import machine
 from lacli.shared import health
 from tests.cli.conftest import Scripted
@@ -25,9 +27,9 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "graphics_memory", lambda: None)
 
 
-def found(scripted: Scripted, code: int = 0) -> dict[str, dict[str, Any]]:
+def found(scripted: Scripted, code: int = 0, options: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
     """The checks by name."""
-    result = scripted.run(["doctor", "--json"])
+    result = scripted.run(["doctor", "--json", *options])
     assert result.code == code, result.out
     assert result.err == ""
     return {check["name"]: check for check in json.loads(result.out)["checks"]}
@@ -154,6 +156,63 @@ def test_a_check_that_cannot_be_made_does_not_end_the_others(
 
     monkeypatch.setattr("shutil.disk_usage", broken)
     assert found(scripted)["disk"]["text"] == "could not be checked: odd"
+
+
+class TestDeep:
+    """What the process that asks the card says, and how it may end."""
+
+    @pytest.fixture
+    def process(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+        monkeypatch.delenv("HF_HUB_OFFLINE")
+
+        def runs(program: str) -> None:
+            monkeypatch.setattr(deep, "command_of", lambda module: [sys.executable, "-c", program])
+
+        return runs
+
+    LINE = """print('{"name": "graphs", "state": "warn", "text": "apart", "fix": "report it"}', flush=True)"""
+
+    def test_it_is_asked_only_where_that_is_wanted(
+        self, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, process: Callable[[str], None]
+    ) -> None:
+        monkeypatch.setattr(deep, "command_of", lambda module: pytest.fail("it was not wanted"))
+        assert "graphs" not in found(scripted)
+
+    def test_its_lines_are_checks_and_what_a_library_prints_is_not(
+        self, scripted: Scripted, process: Callable[[str], None]
+    ) -> None:
+        process(f"print('a library says hello'); print(3); {self.LINE}")
+        assert found(scripted, options=["--deep"])["graphs"]["fix"] == "report it"
+        lines = scripted.run(["doctor", "--deep"]).out.splitlines()
+        assert [line.split() for line in lines[-2:]] == [["warn", "graphs", "apart"], ["report", "it"]]
+
+    @pytest.mark.parametrize(
+        ("ending", "why"),
+        [
+            ("import os; os._exit(7)", "it ended with code 7"),
+            ("raise SystemExit('Traceback\\nImportError: no libcudart')", "ImportError: no libcudart"),
+        ],
+    )
+    def test_a_process_that_breaks_is_a_warning_behind_what_it_said(
+        self, scripted: Scripted, process: Callable[[str], None], ending: str, why: str
+    ) -> None:
+        process(f"{self.LINE}; {ending}")
+        checks = found(scripted, options=["--deep"])
+        assert checks["graphs"]["text"] == "apart"
+        assert checks["deep"]["text"] == f"the rest could not be checked: {why}"
+
+    def test_one_that_hangs_is_ended(
+        self, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, process: Callable[[str], None]
+    ) -> None:
+        process("import time; time.sleep(60)")
+        monkeypatch.setattr(deep, "_LIMIT_S", 0.05)
+        assert "it took more than" in found(scripted, options=["--deep"])["deep"]["text"]
+
+    def test_a_python_that_is_gone_is_a_warning(
+        self, scripted: Scripted, monkeypatch: pytest.MonkeyPatch, process: Callable[[str], None]
+    ) -> None:
+        monkeypatch.setattr(deep, "command_of", lambda module: ["/no/such/python"])
+        assert found(scripted, options=["--deep"])["deep"]["text"].startswith("could not be checked: No such file")
 
 
 class TestDefault:

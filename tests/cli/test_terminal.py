@@ -43,12 +43,9 @@ def test_what_is_held_back_at_the_end_is_released_without_its_escape() -> None:
     assert "\x1b" not in sanitiser.finish()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no pty")
 def test_lines_typed_during_a_reply_and_behind_it_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enter is a CR, which ends no line, until the terminal is set as it was."""
-    import pty
-    import termios
-
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     outside, inside = pty.openpty()
     monkeypatch.setattr(keyboard, "_keyboard", lambda: inside)
     before = termios.tcgetattr(inside)

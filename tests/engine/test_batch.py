@@ -19,10 +19,10 @@ from lacli.engine.sampler import Sampler, SamplingOptions
 from lacli.engine.sequence import CachedSequence
 from lacli.engine.step import Finish, Read, Step
 from lacli.engine.stop import Stops
-from lacli.errors import LacliError, PromptTooLong
+from lacli.errors import LacliError, OutOfMemory, PromptTooLong
 from lacli.models.base import Scores
 from tests.engine.replies import PLAIN, VERIFY_ONLY, reply, successor
-from tests.fakes import ListSource, SharingTableRunner, TableRunner, as_sources
+from tests.fakes import ListSource, NarrowRunner, SharingTableRunner, TableRunner, as_sources
 
 DEAR = CostCurve({1: 1.0, 64: 64.0}, learning=False)
 """A row costs a step."""
@@ -366,3 +366,41 @@ class TestForks:
         base.start([0])
         assert later.propose([1, 2, 3], 4)[0].token_ids[:2] == (4, 5)
         assert not later.propose([11, 12, 13], 4)
+
+
+def test_a_batch_without_memory_for_its_guesses_guesses_less() -> None:
+    prompt = (2, 7, 1, 8)
+    sources = [PromptSource(), SessionSource(), SuccessorSource()]
+    alone = reply(TableRunner(chaotic), prompt, 40, limits=PLAIN)
+    runner = NarrowRunner(chaotic, most=4)
+    run = Run(runner, [prompt, prompt[1:]], 40, most=1, sources=sources).all()
+    assert run.ids[0] == alone.ids
+    assert runner.failed
+    assert not run.errors
+    runner = NarrowRunner(chaotic, most=0)
+    with pytest.raises(OutOfMemory):
+        Run(runner, [prompt], 40, most=1).all()
+
+
+class ScarceRunner(SharingTableRunner):
+    """Has memory for three rows of steps, and for any prompt; all siblings count what failed together."""
+
+    failed = 0
+
+    def forward_many(self, asked: Sequence[Any]) -> Any:
+        if sum(len(rows.token_ids) for _, rows in asked) > 3 and all(0 in rows.wanted for _, rows in asked):
+            type(self).failed += 1
+            raise OutOfMemory("no memory")
+        return super().forward_many(asked)
+
+
+def test_replies_side_by_side_guess_less_together() -> None:
+    """Three single rows always fit; a guess beside them does not."""
+    prompts = [(2, 7, 1, 8), (4, 9), (5,) * 9]
+    sources = [PromptSource(), SessionSource(), SuccessorSource()]
+    alone = [reply(TableRunner(chaotic), prompt, 30, limits=PLAIN).ids for prompt in prompts]
+    runner = ScarceRunner(chaotic)
+    run = Run(runner, prompts, 30, most=3, sources=sources).all()
+    assert runner.failed
+    assert [run.ids[index] for index in range(3)] == alone
+    assert run.controller.limits.max_rows < VERIFY_ONLY.max_rows

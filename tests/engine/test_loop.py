@@ -17,9 +17,10 @@ from lacli.engine.sampler import Sampler, SamplingOptions
 from lacli.engine.sequence import CachedSequence
 from lacli.engine.step import Finish, Step
 from lacli.engine.stop import Stops
+from lacli.errors import OutOfMemory
 from tests.engine.replies import PLAIN, VERIFY_ONLY, reply, successor
 from tests.exact.sources import LiarSource, OracleSource
-from tests.fakes import ListSource, TableRunner, as_sources
+from tests.fakes import ListSource, NarrowRunner, TableRunner, as_sources
 from tests.slow import slow
 
 VOCAB = 64
@@ -48,6 +49,35 @@ class LateFollower(SuccessorSource):
         return [((token_id + 1 if token_id >= self._right_from else token_id + 2) % 50, 0.9)]
 
     def observe(self, token_ids: Sequence[int]) -> None: ...
+
+
+class TestMemory:
+    """A runner without memory for many rows: fewer guesses, the same text."""
+
+    def test_rows_shrink_until_they_fit_and_the_text_is_the_same(self) -> None:
+        plain = reply(TableRunner(chaotic), (2, 7, 1), 60, limits=PLAIN)
+        runner = NarrowRunner(chaotic, most=5)
+        controller = Controller(CostCurve.flat(), Limits())
+        done = reply(runner, (2, 7, 1), 60, all_sources(), controller=controller)
+        assert done.ids == plain.ids
+        assert runner.failed
+        assert 1 < controller.limits.max_rows <= 5
+        assert max(step.rows for step in done.steps) > 1
+        failed = runner.failed
+        assert reply(runner, (2, 7, 1), 60, all_sources(), controller=controller).ids == plain.ids
+        assert runner.failed == failed, "what does not fit is not tried again"
+
+    def test_where_a_single_row_does_not_fit_it_is_reported_after_what_was_written(self) -> None:
+        runner = NarrowRunner(chaotic, most=64)
+        cached = CachedSequence(runner)
+        controller = Controller(CostCurve.flat(), VERIFY_ONLY)
+        sampler, stops = Sampler(SamplingOptions(), (2, 7)), Stops((), 60, None)
+        steps = decode((2, 7), cached, as_sources(all_sources()), sampler, stops, controller)
+        written = [*next(steps).token_ids, *next(steps).token_ids]
+        runner.most = 0
+        with pytest.raises(OutOfMemory):
+            next(steps)
+        assert cached.ids == (2, 7, *written[:-1])
 
 
 class TestDegenerateSettings:

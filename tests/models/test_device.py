@@ -278,7 +278,22 @@ class TestLoadRunner:
         folder = made.file.parent
         config = {**made.config, "hidden_act": "gelu"}
         load_runner(PreparedModel(folder, spec_of_path(folder), config, (made.file,), None, (), ()), "nf4", "cuda")
-        assert asked == [{"quant": "nf4", "device": "cuda", "context": None}]
+        assert asked == [{"quant": "nf4", "device": "cuda", "context": None, "spread": False}]
+
+    @pytest.mark.parametrize("made", ["llama"], indirect=True)
+    def test_one_too_large_for_a_card_goes_there_too_and_is_spread(
+        self, made: Made, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[Any] = []
+        monkeypatch.setattr(load_module, "needs_more_cards", lambda spec, context, quant: context == 600)
+        monkeypatch.setattr(
+            "lacli.models.runners.generic.runner.load_generic", lambda *given, **options: asked.append(options)
+        )
+        folder = made.file.parent
+        prepared = PreparedModel(folder, spec_of_path(folder), made.config, (made.file,), None, (), ())
+        load_runner(prepared, "none", "cuda", context=600)
+        assert asked == [{"quant": "none", "device": "cuda", "context": 600, "spread": True}]
+        assert isinstance(load_runner(prepared, "none", "cuda", context=500), DeviceRunner)
 
 
 class TestStrict:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from lacli.errors import LacliError
+from lacli.errors import LacliError, OutOfMemory
 from lacli.models.runners.fused.device import load as load_module
 from lacli.models.runners.fused.device.attention import Style, reference_past
 from lacli.models.runners.fused.device.graphs import Calls, CudaGraphs, Step
@@ -141,6 +141,58 @@ class TestGraphs:
             rows = tree_of(size)
             assert np.array_equal(runner.forward(rows).top_ids, called.forward(rows).top_ids)
         assert recorder.captured == 1
+
+    def test_no_memory_for_a_larger_cache_leaves_one_that_fits(
+        self, pair: tuple[DeviceRunner, DeviceRunner, Recorder], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Keys have moved by then and values have not: what was captured before reads keys that are gone."""
+        runner, called, _ = pair
+        cache = runner._caches[0]
+        for each in pair[:2]:
+            each.prefill(ids_of(500))
+            each.forward(chain_of(ids_of(4)))
+        zeros, made = cache._zeros, iter((True, False, True))
+
+        def scarce(slots: int) -> Tensor:
+            if not next(made):
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return zeros(slots)
+
+        monkeypatch.setattr(cache, "_zeros", scarce)
+        with pytest.raises(OutOfMemory):
+            runner.forward(tree_of(30))
+        assert cache.keys.shape[1] > cache.values.shape[1]
+        for rows in (chain_of(ids_of(4)), tree_of(30)):
+            found, expected = runner.forward(rows), called.forward(rows)
+            assert torch.equal(torch.as_tensor(found.logits), torch.as_tensor(expected.logits))
+            for each in pair[:2]:
+                each.keep([0])
+
+    def test_no_memory_for_a_chunk_of_a_prompt_makes_chunks_smaller(
+        self, pair: tuple[DeviceRunner, DeviceRunner, Recorder], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        runner, called, _ = pair
+        logits, most, done = runner._model.logits, 150, list[int]()
+
+        def scarce(ids: Tensor, *given: Any) -> Tensor:
+            if len(ids) > most:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return logits(ids, *given)
+
+        def note(count: int) -> bool:
+            done.append(count)
+            return True
+
+        monkeypatch.setattr(runner._model, "logits", scarce)
+        found, expected = runner.prefill(ids_of(300), note), called.prefill(ids_of(300))
+        assert found is not None
+        assert expected is not None
+        assert done == [128, 256, 300]
+        assert torch.allclose(torch.as_tensor(found.logits), torch.as_tensor(expected.logits), atol=1e-4)
+        most = 0
+        with pytest.raises(OutOfMemory):
+            runner.prefill(ids_of(300))
+        assert runner.length == 300
 
     def test_an_error_of_the_device_is_a_line(self, pair: tuple[DeviceRunner, DeviceRunner, Recorder]) -> None:
         runner = pair[0]

@@ -28,6 +28,7 @@ from lacli.models.base import Quant, Rows, Runner
 from lacli.models.prepare.prepare import PreparedModel, prepare
 from lacli.models.registry.registry import load_registry
 from lacli.models.runners.generic import bnb
+from lacli.models.runners.generic.placement import placement
 from lacli.models.runners.generic.runner import GenericRunner, load_generic
 from lacli.models.runners.quant import Int8Linear, PackedLinear
 from tests.exact.reference import greedy
@@ -108,6 +109,51 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Prepare
         return made[name]
 
     return folder
+
+
+class TestSpread:
+    """A model over two devices. Here the second one is accelerate's disk: its layers are brought by the same hooks that
+    carry activations from card to card, and its weights are nowhere else."""
+
+    @pytest.mark.parametrize("name", ["qwen2", "gemma2"])
+    def test_it_says_what_the_same_model_on_one_device_says(
+        self,
+        name: str,
+        folders: Callable[[str], PreparedModel],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        asked: list[bool] = []
+
+        def fake(device: str, *, spread: bool) -> dict[str, Any]:
+            asked.append(spread)
+            if not spread:
+                return {"device_map": {"": "cpu"}}
+            second = dict.fromkeys(("model.layers.1", "model.norm"), "disk")
+            first = dict.fromkeys(("model.embed_tokens", "model.rotary_emb", "model.layers.0", "lm_head"), "cpu")
+            return {"device_map": first | second, "offload_folder": str(tmp_path)}
+
+        monkeypatch.setattr("lacli.models.runners.generic.load.placement", fake)
+        one = load_generic(folders(name), quant="none", device="cuda")
+        two = load_generic(folders(name), quant="none", device="cuda", spread=True)
+        assert asked == [False, True]
+        assert any(parameter.is_meta for parameter in two._model.parameters())
+        assert two.can_branch
+        assert two.notes == (*one.notes, "the model is spread over all cards and runs without graphs")
+        tree = Rows((5, 9, 7, 3, 9, 8), (-1, 0, 0, 1, 2, 3), tuple(range(6)))
+        for runner in (one, two):
+            runner.prefill([3, 4, 5, 6, 7, 8, 9, 10])
+            runner.forward(tree)
+            runner.keep([0, 1, 3])
+        assert torch.equal(torch.as_tensor(one.forward(tree).logits), torch.as_tensor(two.forward(tree).logits))
+
+    def test_weights_leave_room_on_each_card_and_none_are_placed_elsewhere(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda card: (1000 * (card + 1), 4000))
+        assert placement("cuda", spread=False) == {"device_map": {"": "cuda"}}
+        assert placement("cuda", spread=True) == {"device_map": "auto", "max_memory": {0: 850, 1: 1700}}
 
 
 def rows_that_differ(runner: GenericRunner) -> int:

@@ -43,6 +43,9 @@ def sections(plan: Plan, model: str | None) -> Iterator[Section]:
     def matrices(shape: Shape) -> Any:
         return times.matrices(plan, shape, bandwidth())
 
+    def attention(shape: Shape) -> Any:
+        return times.attention(plan, shape, bandwidth())
+
     first = plan.shapes[0]
     yield "families", partial(equality.families, plan)
     yield "kernels", partial(equality.kernels, plan)
@@ -51,7 +54,7 @@ def sections(plan: Plan, model: str | None) -> Iterator[Section]:
     for quant in plan.quants:
         yield f"steps {first.name} {quant}", partial(steps, first, quant)
     yield f"matrices {first.name}", partial(matrices, first)
-    yield "attention", partial(times.attention, plan, first)
+    yield "attention", partial(attention, first)
     if model is not None:
         yield "texts", partial(texts, model, plan.device.type, 64)
     for shape in plan.shapes[1:]:
@@ -93,6 +96,11 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
             ratios = ", ".join(f"{rows} {ratio:.2f}" for rows, ratio in one["over_one_row"].items())
             first = next(iter(one["ms"].values()))
             yield f"{name}: one row {first:.2f} ms, {one['over_reading']:.2f}x reading its weights; T(M)/T(1): {ratios}"
+    for name, contexts in found.get("attention", {}).items():
+        told = (
+            f"{context} {rows[1]['ms']:.3f} ms ({rows[1]['of_bandwidth']:.0%})" for context, rows in contexts.items()
+        )
+        yield f"attention {name}, one row by context (share of the copy bandwidth): {', '.join(told)}"
     for one in found.get("texts", {}).get("modes", ()):
         yield f"{one['mode']}: {one['tokens_per_step']:.2f} tokens a step, {one['ratio_to_plain'] or 0:.2f}x plain"
     for name, why in found["failed"].items():

@@ -25,6 +25,15 @@ class Shape:
     intermediate: int
     vocab: int
 
+    def matrices(self) -> dict[str, tuple[int, int]]:
+        """Rows and columns of each matrix of a layer, as the forward for devices joins them."""
+        return {
+            "qkv": ((self.heads + 2 * self.kv_heads) * self.head_dim, self.hidden),
+            "output": (self.hidden, self.heads * self.head_dim),
+            "gate_up": (2 * self.intermediate, self.hidden),
+            "down": (self.hidden, self.intermediate),
+        }
+
 
 QWEN_7B = Shape("7B", 28, 28, 4, 128, 3584, 18944, 152_064)
 QWEN_1_5B = Shape("1.5B", 28, 12, 2, 128, 1536, 8960, 151_936)

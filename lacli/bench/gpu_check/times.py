@@ -73,42 +73,48 @@ def _step_ms(plan: Plan, runner: DeviceRunner, rows: tuple[int, ...]) -> dict[in
 
 def matrices(plan: Plan, shape: Shape, gb_s: float) -> dict[str, Any]:
     """Each matrix of a layer by each kernel that is here: time, error against float64, share of the bandwidth, and
-    whether a row's result has the same bits with so many rows as alone."""
+    whether a row's result has the same bits with so many rows as alone.
+
+    Also for twice as many rows as a step has: whether wider steps would pay.
+    """
     dtype, watch = dtype_on(plan.device), Stopwatch(plan.device)
-    sizes = {
-        "qkv": ((shape.heads + 2 * shape.kv_heads) * shape.head_dim, shape.hidden),
-        "output": (shape.hidden, shape.heads * shape.head_dim),
-        "gate_up": (2 * shape.intermediate, shape.hidden),
-        "down": (shape.hidden, shape.intermediate),
-    }
     found: dict[str, Any] = {}
-    for name, (rows, columns) in sizes.items():
-        weight = (torch.randn(rows, columns, device=plan.device) * columns**-0.5).to(dtype)
+    for name, (rows, columns) in shape.matrices().items():
+        weight = random_weight(rows, columns, plan.device, dtype)
         found[name] = {}
-        for kind, way, exact, size in _ways(weight):
+        for kind, way, exact, size in ways_of(weight):
             if way.name == "triton" and dtype != torch.bfloat16:  # it takes no other activations
                 continue
             timed: dict[int, Any] = {}
-            every = torch.randn(plan.rows[-1], columns, device=plan.device).to(dtype)
+            every = torch.randn(2 * plan.rows[-1], columns, device=plan.device).to(dtype)
             alone = way.run(every[:1])
-            for count in plan.rows:
+            for count in (*plan.rows, 2 * plan.rows[-1]):
                 if count > way.most_rows:
                     continue
                 x = every[:count]
-                y, expected = way.run(x), x.double() @ exact.double().T
-                error = (y.double() - expected).norm() / expected.norm()
                 ms = watch.each_ms(lambda way=way, x=x: way.run(x), plan.repeats)  # type: ignore[misc]
                 timed[count] = {
                     "ms": ms,
-                    "error": float(error),
+                    "error": error_of(way, x, exact),
                     "of_bandwidth": size / ms / 1e6 / gb_s,
-                    "same_bits_as_alone": torch.equal(y[:1], alone),
+                    "same_bits_as_alone": torch.equal(way.run(x)[:1], alone),
                 }
             found[name][f"{kind} {way.name}"] = timed
     return found
 
 
-def _ways(weight: Tensor) -> Iterator[tuple[str, Way, Tensor, int]]:
+def error_of(way: Way, x: Tensor, exact: Tensor) -> float:
+    """Of a kernel against float64, by the norm of the result."""
+    expected = x.double() @ exact.double().T
+    return float((way.run(x).double() - expected).norm() / expected.norm())
+
+
+def random_weight(rows: int, columns: int, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """A matrix whose products are about as large as what it is multiplied by."""
+    return (torch.randn(rows, columns, device=device) * columns**-0.5).to(dtype)
+
+
+def ways_of(weight: Tensor) -> Iterator[tuple[str, Way, Tensor, int]]:
     """(format, kernel, the weights it stands for, its bytes)"""
     yield "none", Way("torch", Dense(weight)), weight, weight.nbytes
     nf4 = Nf4.of(weight, None)
@@ -137,8 +143,9 @@ def _int4(weight: Tensor) -> Iterator[tuple[str, Way, Tensor, int]]:
     yield "int4", Way("triton", lambda x: small_m.matmul(x, packed), ROWS[-1]), packed.dequantised(), packed.nbytes
 
 
-def attention(plan: Plan, shape: Shape) -> dict[str, Any]:
-    """One layer's attention by each way, milliseconds by context and rows."""
+def attention(plan: Plan, shape: Shape, gb_s: float) -> dict[str, Any]:
+    """One layer's attention by each way, by context and rows: time, share of the bandwidth at which it reads keys and
+    values."""
     dtype, watch = dtype_on(plan.device), Stopwatch(plan.device)
     ways = {"masked": None, "merged reference": reference_past}
     if plan.device.type == "cuda" and dtype == torch.bfloat16:
@@ -161,5 +168,6 @@ def attention(plan: Plan, shape: Shape) -> dict[str, Any]:
                     places = inputs.positions(), inputs.slots(), inputs.length, inputs.seen()
                     return TreeAttention(style, *places)(queries, new, stored, 0)  # type: ignore[arg-type] # noqa: B023
 
-                found[name].setdefault(context, {})[count] = watch.each_ms(once, max(1, plan.repeats // 4))
+                ms, read = watch.each_ms(once, max(1, plan.repeats // 4)), sum(part.nbytes for part in stored)
+                found[name].setdefault(context, {})[count] = {"ms": ms, "of_bandwidth": read / ms / 1e6 / gb_s}
     return found

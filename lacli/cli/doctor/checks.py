@@ -7,17 +7,19 @@ import os
 import sys
 from collections.abc import Iterator
 
-from lacli.cli.doctor import remotes
+from lacli.cli.doctor import deep, remotes
 from lacli.cli.run import Run
 from lacli.errors import UsageError
 from lacli.shared import health
 from lacli.shared.health import Check
 
 
-def checks() -> Iterator[Check]:
-    """Every check, as soon as it is done."""
+def checks(with_card: bool = False) -> Iterator[Check]:
+    """Every check, as soon as it is done; with_card: those of `deep`, too."""
     configuration = (("config", _configuration), *remotes.checks())
-    return health.checks(_default_model, configuration, (("terminal", _terminal),))
+    yield from health.checks(_default_model, configuration, (("terminal", _terminal),))
+    if with_card:
+        yield from deep.checks()
 
 
 def _default_model() -> str | None:

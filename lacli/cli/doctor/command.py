@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from lacli.cli.framework.flags import JsonOption
@@ -13,12 +15,17 @@ Examples:
 
   lacli doctor
 
+  lacli doctor --deep
+
   lacli doctor --json | jq '.checks[] | select(.state != "ok")'
 """
 
 
 @app.command(epilog=_EXAMPLES)
 def doctor(
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Try the graphics card, too: its libraries, kernels and graphs; a minute.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check Python, PyTorch, the C library, the model, memory, disk, folders, configuration, remotes and terminal.
@@ -31,7 +38,7 @@ def doctor(
 
     failed = 0
     found = []
-    for check in checks():
+    for check in checks(deep):
         failed += check.state == "fail"
         found.append(check)
         if not as_json:

@@ -11,6 +11,7 @@ import typer
 from lacli.cli.framework.flags import JsonOption
 from lacli.cli.run import Run
 from lacli.errors import OutOfMemory, UsageError
+from lacli.models.registry.refusal import remedy, size
 
 if TYPE_CHECKING:
     from lacli.models.registry.fit import Fit
@@ -119,7 +120,7 @@ def fit(
             output.line(f"{label:<9}  {text}")
     if not found.fits:
         smaller = fits.registered_that_fit(list(registry.models.values()), found, machine)
-        raise OutOfMemory(_size(found.needed) + f" needed, {_size(found.free)} free", _remedy(ways, smaller))
+        raise OutOfMemory(size(found.needed) + f" needed, {size(found.free)} free", remedy(ways, smaller))
 
 
 def _check_context(spec: ModelSpec, ctx: int | None) -> None:
@@ -171,9 +172,9 @@ class _Speed:
     def lines(self) -> list[tuple[str, str]]:
         """For people."""
         if self.milliseconds is None:
-            return [("a token", f"reads {_size(self.token_bytes)} of weights; --bandwidth GB/S gives its least time")]
+            return [("a token", f"reads {size(self.token_bytes)} of weights; --bandwidth GB/S gives its least time")]
         text = (
-            f"at least {self.milliseconds:.0f} ms: {_size(self.token_bytes)} of weights / "
+            f"at least {self.milliseconds:.0f} ms: {size(self.token_bytes)} of weights / "
             f"{self.bandwidth / 1e9:.1f} GB/s ({self.origin}); a projection for steps of one token"
         )
         return [("a token", text)]
@@ -190,17 +191,17 @@ def _record(found: Fit) -> dict[str, Any]:
 def _lines(spec: ModelSpec, found: Fit) -> list[tuple[str, str]]:
     about = "" if found.measured else "about "
     cache = (
-        f"{_size(found.cache)} with {found.context} tokens, {_size(found.kv_token)} each"
+        f"{size(found.cache)} with {found.context} tokens, {size(found.kv_token)} each"
         if found.kv_token
         else "not known before the model is fetched"
     )
     lines = [
         ("model", f"{spec.alias} as {found.quant} on {found.device}"),
-        ("weights", about + _size(found.weights)),
+        ("weights", about + size(found.weights)),
         ("KV cache", cache),
-        ("work", f"about {_size(found.work)}, the program included"),
-        ("needed", ("" if found.kv_token else "at least ") + _size(found.needed)),
-        ("free", f"{_size(found.free)} of {_size(found.total)}"),
+        ("work", f"about {size(found.work)}, the program included"),
+        ("needed", ("" if found.kv_token else "at least ") + size(found.needed)),
+        ("free", f"{size(found.free)} of {size(found.total)}"),
         ("fits", "yes" if found.fits else "no"),
     ]
     if spec.recommended in ("int8", "none") and found.quant in ("int4", "nf4"):
@@ -208,19 +209,6 @@ def _lines(spec: ModelSpec, found: Fit) -> list[tuple[str, str]]:
     if found.decodes_plainly:
         lines.append(("lookahead", PLAIN))
     return lines
-
-
-def _remedy(ways: list[str], smaller: str) -> str:
-    others = [f"the model {smaller}"] if smaller else []
-    if ways or others:
-        return "use " + ", or ".join([*ways, *others])
-    return "use a smaller model, or end other programs"
-
-
-def _size(count: int) -> str:
-    if count >= 1e9:
-        return f"{count / 1e9:.1f} GB"
-    return f"{count / 1e6:.0f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"
 
 
 EXAMPLES = {

@@ -48,6 +48,8 @@ class Fit:
     """The program itself, activations and logits."""
     free: int
     total: int
+    lightest: int = 0
+    """The smaller one of what lies on the disk and the estimate: a prepared file may hold more bits than run."""
     token_bytes: int = 0
     """Bytes that a step of one token reads with an empty context: the weights without those it does not use."""
     decodes_plainly: bool = False
@@ -67,6 +69,11 @@ class Fit:
     def fits(self) -> bool:
         """Whether it fits with the whole context."""
         return self.needed <= self.free
+
+    @property
+    def least(self) -> int:
+        """What no run does without: weights, the shortest context, activations and logits. The program is there."""
+        return self.lightest + self.kv_token * _LEAST_CONTEXT + self.work - _PROGRAM[self.device]
 
     @property
     def most_context(self) -> int:
@@ -92,7 +99,8 @@ def fit(
     known = {name: size for folder in here.prepared for name, size in variants(folder).items()}
     parameters = spec.parameters or shape.parameters(config)
     bound = spec.context or most_positions(config) or 0
-    weights = known.get(runs) or _estimate(parameters, config, runs)
+    estimate = _estimate(parameters, config, runs)
+    weights = known.get(runs) or estimate
     embedding, experts = shape.unread(config)
     return Fit(
         quant=runs,
@@ -105,6 +113,7 @@ def fit(
         + _ROWS[where] * 4 * (shape.number(config, "vocab_size") + 8 * shape.number(config, "hidden_size")),
         free=memory.free,
         total=memory.total,
+        lightest=min(weights, estimate),
         token_bytes=max(0, round(weights - embedding * _WIDE[runs] - experts * _BYTES[runs])),
         decodes_plainly=spec.decodes_plainly or shape.decodes_plainly(config),
     )

@@ -19,6 +19,7 @@ from lacli.kernels.library import library
 from lacli.models.base import Quant, Runner
 from lacli.models.registry.choice import ON_CUDA
 from lacli.models.registry.limits import cores, processors
+from lacli.models.registry.refusal import needs_more_cards
 from lacli.models.runners.blame import is_own_bug
 from lacli.models.runners.fused.config import AGAIN, FusedConfig
 from lacli.models.runners.rotary import inverse_frequencies
@@ -99,13 +100,14 @@ def load_runner(
 
                 return load_fused(tensors, config, quant)
         _let_torch_use(count)
-        if device == "cuda":
+        spread = device == "cuda" and needs_more_cards(prepared.spec, context, quant)
+        if device == "cuda" and not spread:
             runner = _on_device(prepared, quant, context, strict)
             if runner is not None:
                 return runner
         from lacli.models.runners.generic.runner import load_generic
 
-        return load_generic(prepared, quant=quant, device=device, context=context)
+        return load_generic(prepared, quant=quant, device=device, context=context, spread=spread)
 
 
 def _own_config(prepared: PreparedModel, quant: Quant, device: Device, context: int | None) -> FusedConfig | None:

@@ -26,6 +26,7 @@ from lacli.models.runners.dtype import dtype_on
 from lacli.models.runners.generic import bnb
 from lacli.models.runners.generic.attention import EXACT, FAST
 from lacli.models.runners.generic.exact import make_row_exact, packed_linear
+from lacli.models.runners.generic.placement import placement
 from lacli.models.runners.tensors import Tensors
 
 if TYPE_CHECKING:
@@ -36,11 +37,12 @@ _MATRICES = (nn.Linear, nn.Embedding)
 
 
 def load_model(
-    prepared: PreparedModel, quant: Quant, device: str, *, touch_layers: bool = True
+    prepared: PreparedModel, quant: Quant, device: str, *, touch_layers: bool = True, spread: bool = False
 ) -> tuple[PreTrainedModel, tuple[str, ...]]:
     """The model on `device`, and what the user should know of it, a line each.
 
-    `touch_layers=False` leaves its layers as transformers made them, for models that reach into their weights.
+    `touch_layers=False` leaves its layers as transformers made them, for models that reach into their weights;
+    `spread=True` puts them on all cards.
     """
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
@@ -66,7 +68,7 @@ def load_model(
             elif not stored:
                 options["quantization_config"] = wanted
         if uses_bnb or device != "cpu":
-            options["device_map"] = {"": device}
+            options |= placement(device, spread=spread)
         if packed is not None and not uses_bnb:
             model = _from_packed(skeleton, packed, options)
         else:
@@ -81,6 +83,8 @@ def load_model(
             )
             _refuse_incomplete(found, folder)
             notes += [note for note in unused(found["unexpected_keys"]) if note not in prepared.notes]
+    if spread:
+        notes.append("the model is spread over all cards and runs without graphs")
     if uses_bnb:
         bnb.ignore_outliers(model)
         notes.extend([bnb.SLOW_ON_CPU] if device == "cpu" else [])

@@ -40,14 +40,14 @@ _UNBOUNDED = 1 << 20  # context of models that name none (recurrent ones)
 
 
 def load_generic(
-    prepared: PreparedModel, *, quant: Quant, device: str = "cpu", context: int | None = None
+    prepared: PreparedModel, *, quant: Quant, device: str = "cpu", context: int | None = None, spread: bool = False
 ) -> GenericRunner:
     """Load any decoder that transformers knows; raises LacliError subclasses.
 
     float32 on a CPU, bfloat16 on CUDA. int8 on CUDA is bitsandbytes'. A model that reaches into the weights of its own
-    layers cannot have them quantised or replaced; it is loaded as it is, with a note.
+    layers cannot have them quantised or replaced; it is loaded as it is, with a note. spread: over all cards.
     """
-    model, notes = load_model(prepared, quant, device)
+    model, notes = load_model(prepared, quant, device, spread=spread)
     try:
         return GenericRunner(model, context, notes)
     except (ModelUnavailable, OutOfMemory):
@@ -55,7 +55,7 @@ def load_generic(
     except LacliError:
         if not prepared.float_files:
             raise
-        model, notes = load_model(prepared, "none", device, touch_layers=False)
+        model, notes = load_model(prepared, "none", device, touch_layers=False, spread=spread)
         if quant != "none":
             notes = (*notes, f"the layers of this model cannot be quantised to {quant}, so it runs as it is")
         return GenericRunner(model, context, notes)

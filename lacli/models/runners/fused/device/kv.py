@@ -52,12 +52,14 @@ class KvCache:
     def reserve(self, rows: int) -> int:
         """Make room for `rows` more positions; returns the bucket of slots that holds them with all before them."""
         bucket = bucket_of(self.length + rows, self.buckets)
-        if bucket > self.keys.shape[1]:
-            for name in ("keys", "values"):  # one after the other: only one of them exists twice at a time
-                grown = self._zeros(max(bucket, self._first))
-                grown[:, : self.length] = getattr(self, name)[:, : self.length]
-                setattr(self, name, grown)
+        if bucket > self.values.shape[1]:
             self.moves += 1
+            for name in ("keys", "values"):  # one after the other: only one of them exists twice at a time
+                buffer = getattr(self, name)
+                if bucket > buffer.shape[1]:  # keys may have grown before, when there was no memory for values
+                    grown = self._zeros(max(bucket, self._first))
+                    grown[:, : self.length] = buffer[:, : self.length]
+                    setattr(self, name, grown)
         return bucket
 
     def keep(self, path: Sequence[int]) -> None:

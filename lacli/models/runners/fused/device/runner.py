@@ -156,7 +156,17 @@ class DeviceRunner:
         return int(0 < self._model.config.switch < length)
 
     def _read(self, cache: KvCache, sequence: Sequence[int], beyond: int) -> Scores:
-        """Append the next chunk of `sequence`; the scores of its last row."""
+        """Append the next chunk of `sequence`, from now on a smaller one where memory has no room for it; the scores of
+        its last row."""
+        while True:
+            try:
+                return self._read_chunk(cache, sequence, beyond)
+            except torch.OutOfMemoryError:
+                if self._shapes.chunk <= self._shapes.rows[-1]:
+                    raise
+                self._shapes = replace(self._shapes, chunk=self._shapes.chunk // 2)
+
+    def _read_chunk(self, cache: KvCache, sequence: Sequence[int], beyond: int) -> Scores:
         chunk = sequence[cache.length : cache.length + self._shapes.chunk]
         count = len(chunk)
         if count <= self._shapes.rows[-1]:
@@ -180,10 +190,11 @@ class DeviceRunner:
     def _reserve(self, cache: KvCache, rows: int) -> int:
         """Make room for `rows` more positions; returns the bucket of slots that a step reads."""
         moves = cache.moves
-        slots = cache.reserve(max(rows, self._shapes.slots - cache.length))
-        if cache.moves != moves:
-            self.replays.clear()
-        return slots
+        try:
+            return cache.reserve(max(rows, self._shapes.slots - cache.length))
+        finally:
+            if cache.moves != moves:
+                self.replays.clear()
 
     def _step(self, cache: KvCache, rows: Rows, beyond: bool) -> Scores:
         """A forward of few rows, padded to its bucket."""
