@@ -99,8 +99,8 @@ def test_without_a_bandwidth_only_what_needs_one_is_missing(
     file = tmp_path / "check.json"
     assert script.main(["--dry-run", "--out", str(file)]) == 1
     found = json.loads(file.read_text(encoding="utf-8"))
-    assert set(found["failed"]) == {"copy_gb_s", "steps tiny none", "matrices tiny"}
-    assert {"kernels", "attention"} <= found.keys()
+    assert set(found["failed"]) == {"copy_gb_s", "steps tiny none", "matrices tiny", "attention"}
+    assert {"families", "kernels", "flips"} <= found.keys()
 
 
 def test_sections_that_would_begin_too_late_are_left_out(small: Plan, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import platformdirs  # noqa: F401
 MODULES = ("fcntl", "termios", "tty", "pty", "pwd", "grp")
 FUNCTIONS = (
     *("fork", "forkpty", "geteuid", "getgid", "getegid", "getpgrp", "tcgetpgrp", "getloadavg"),
-    *("chown", "fchown", "lchown", "mkfifo", "sync", "setsid", "statvfs", "listxattr", "register_at_fork"),
+    *("chown", "fchown", "lchown", "sync", "setsid", "statvfs", "listxattr", "register_at_fork"),
     *("O_NOFOLLOW", "O_CLOEXEC", "O_DIRECTORY", "O_NOCTTY"),
 )
 SIGNALS = ("SIGHUP", "SIGPIPE", "SIGALRM", "setitimer")
