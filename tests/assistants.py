@@ -119,3 +119,15 @@ def checked(events: Sequence[Event]) -> Finished:
 
 QUESTION = "Write a python function that adds two numbers"
 EMOJI = "Repeat exactly: 👩‍💻 naïve 漢字 🇪🇺 ok"
+
+
+VARIED = (
+    ask(QUESTION, max_tokens=24),
+    ask("Say hi", max_tokens=1),
+    ask(EMOJI, max_tokens=20),
+    ask("Count: one, two,", max_tokens=30, temperature=1.2, seed=3),
+    ask("Nothing", max_tokens=0),
+    ask(QUESTION, max_tokens=12, temperature=0.9, top_p=0.8, seed=4),
+    ask("Name a colour. " * 20, max_tokens=9, stops=("e",)),
+)
+"""Requests that differ in length, sampling and how they end."""

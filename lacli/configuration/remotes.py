@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from lacli.configuration import loopback
 from lacli.configuration.document import Document, KeyPath
 from lacli.configuration.keys import CheckedDocument, ConfigProblem, Key, Schema, Table, check
 from lacli.errors import ModelUnavailable, UsageError
@@ -24,7 +25,6 @@ KINDS = ("auto", "vllm", "sglang", "llama-server", "ollama", "openai", "lacli")
 """Servers whose extra fields and statistics are supported; openai is any other with that API."""
 APIS = ("chat", "raw")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Remote:
     @property
     def is_local(self) -> bool:
         """Whether it runs on this computer."""
-        return (urlsplit(self.url).hostname or "") in _LOCAL
+        return (urlsplit(self.url).hostname or "") in loopback.NAMES
 
 
 def is_remote(model: str | None) -> bool:

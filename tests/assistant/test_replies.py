@@ -12,7 +12,7 @@ import pytest
 from lacli.assistant.assistant import Assistant
 from lacli.drafts.successor import _pair_key
 from lacli.events import Event, Failed, Finished, Message, Piece, Place, Prefill, Request
-from tests.assistants import EMOJI, QUESTION, Make, ask, checked, loaded, make, reply
+from tests.assistants import QUESTION, VARIED, Make, ask, checked, loaded, make, reply
 
 __all__ = ["loaded", "make"]
 pytestmark = pytest.mark.model
@@ -20,13 +20,7 @@ pytestmark = pytest.mark.model
 SYSTEM = Message("system", "Answer in one word.")
 FUNCTION = "def add(a, b):\n    ret"
 REQUESTS = [
-    ask(QUESTION, max_tokens=24),
-    ask("Say hi", max_tokens=1),
-    ask(EMOJI, max_tokens=20),
-    ask("Count: one, two,", max_tokens=30, temperature=1.2, seed=3),
-    ask("Nothing", max_tokens=0),
-    ask(QUESTION, max_tokens=12, temperature=0.9, top_p=0.8, seed=4),
-    ask("Name a colour. " * 20, max_tokens=9, stops=("e",)),
+    *VARIED,
     Request((SYSTEM, Message("user", "Red or blue?")), max_tokens=10),
     ask(QUESTION, max_tokens=24, repetition_penalty=1.3),
     ask("Write hello ten times.", max_tokens=40),

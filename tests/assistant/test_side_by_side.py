@@ -15,20 +15,14 @@ from lacli.errors import LacliError, PromptTooLong
 from lacli.events import Event, Finished, Piece, Place, Prefill, Request
 from lacli.pool.inventory import project_info
 from lacli.pool.projects import locate
-from tests.assistants import EMOJI, QUESTION, Make, ask, checked, loaded, make, reply
+from tests.assistants import QUESTION, VARIED, Make, ask, checked, loaded, make, reply
 
 __all__ = ["loaded", "make"]
 pytestmark = pytest.mark.model
 
 FILL = Place("def add(a, b):\n    ret", "\n\n\ndef sub(a, b):\n    return a - b\n", "a.py")
 REQUESTS = [
-    ask(QUESTION, max_tokens=24),
-    ask("Say hi", max_tokens=1),
-    ask(EMOJI, max_tokens=20),
-    ask("Count: one, two,", max_tokens=30, temperature=1.2, seed=3),
-    ask("Nothing", max_tokens=0),
-    ask(QUESTION, max_tokens=12, temperature=0.9, top_p=0.8, seed=4),
-    ask("Name a colour. " * 20, max_tokens=9, stops=("e",)),
+    *VARIED,
     Request(place=FILL, max_tokens=16),
     Request(place=FILL, max_tokens=16, begins_again=True),
     ask(QUESTION, max_tokens=24, repetition_penalty=1.3),

@@ -40,6 +40,24 @@ class Scripted:
     settings: list[Any]
 
 
+def run_main(
+    arguments: Sequence[str],
+    stdin: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> Result:
+    """Run a command in this process, with these bytes in its stdin, a pipe that ends."""
+    reader, writer = os.pipe()
+    os.write(writer, stdin)
+    os.close(writer)
+    with open(reader, encoding="utf-8", errors="surrogateescape") as pipe:
+        monkeypatch.setattr(sys, "stdin", pipe)
+        capfdbinary.readouterr()
+        code = main(arguments)
+    out, err = capfdbinary.readouterr()
+    return Result(code, out.decode(errors="surrogateescape"), err.decode())
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, a project."""
@@ -64,15 +82,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture
             return made[-1]
 
         monkeypatch.setattr("lacli.assistant.assistant.Assistant", assistant)
-        reader, writer = os.pipe()
-        os.write(writer, stdin)
-        os.close(writer)
-        with open(reader, encoding="utf-8", errors="surrogateescape") as pipe:
-            monkeypatch.setattr(sys, "stdin", pipe)
-            capfdbinary.readouterr()
-            code = main(arguments)
-        out, err = capfdbinary.readouterr()
-        return Result(code, out.decode(errors="surrogateescape"), err.decode())
+        return run_main(arguments, stdin, monkeypatch, capfdbinary)
 
     return Scripted(run, made, settings)
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from lacli.cli.main import main
 from lacli_tui.start import Start
-from tests.cli.conftest import ROOT, Result, Scripted
+from tests.cli.conftest import ROOT, Result, Scripted, run_main
 from tests.remote.scripted import (
     ACCEPTED,
     PREDICTED_N,
@@ -55,15 +54,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[byte
     """Runs a command as it is, in a project, with an empty stdin."""
 
     def made(*arguments: str, stdin: bytes = b"") -> Result:
-        reader, writer = os.pipe()
-        os.write(writer, stdin)
-        os.close(writer)
-        with open(reader, encoding="utf-8", errors="surrogateescape") as pipe:
-            monkeypatch.setattr(sys, "stdin", pipe)
-            capfdbinary.readouterr()
-            code = main(arguments)
-        out, err = capfdbinary.readouterr()
-        return Result(code, out.decode(), err.decode())
+        return run_main(arguments, stdin, monkeypatch, capfdbinary)
 
     return made
 

@@ -15,8 +15,8 @@ from lacli.cli.framework.options import Common, check_choice, with_common
 from lacli.cli.serve.duration import duration, seconds
 from lacli.cli.serve.http import HttpOptions
 from lacli.cli.terminal import diagnostics, output
+from lacli.configuration import loopback
 from lacli.errors import UsageError
-from lacli.server import loopback
 from lacli.server.supervisor import AlreadyRuns, ServeOptions, run
 from lacli.server.units import UNITS, unit
 

@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from lacli.config import Settings
+from lacli.configuration import loopback
 from lacli.errors import UsageError
-from lacli.server import loopback
 from lacli.server.engine import WorkerEngine
 from lacli.server.supervisor import Door
 from lacli.server.token import own_token, token_file

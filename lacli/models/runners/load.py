@@ -126,8 +126,8 @@ def _on_device(prepared: PreparedModel, quant: Quant, context: int | None, stric
     from lacli.models.runners.fused.device.config import DeviceConfig
 
     config, quant = DeviceConfig.read(prepared.config, context), ON_CUDA.get(quant, quant)
-    is_packed = prepared.packed_file is not None and prepared.quant == quant
-    files = [prepared.packed_file] if is_packed and prepared.packed_file else list(prepared.float_files)
+    packed = prepared.packed_file if prepared.quant == quant else None
+    files = [packed] if packed else list(prepared.float_files)
     if config is None or not files:
         return None
     import torch
@@ -136,7 +136,7 @@ def _on_device(prepared: PreparedModel, quant: Quant, context: int | None, stric
     from lacli.models.runners.fused.device.load import load_device
     from lacli.models.runners.fused.device.packed import stored_in
 
-    stored = partial(stored_in, BnbFile(files), config.sizes) if is_packed else None
+    stored = partial(stored_in, BnbFile(files), config.sizes) if packed else None
     return load_device(Tensors(files), config, quant, torch.device(ON_DEVICE), strict=strict, stored=stored)
 
 

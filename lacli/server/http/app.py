@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from lacli.server import loopback
+from lacli.configuration import loopback
 from lacli.server.http import llama_doors, ollama_doors, openai_doors
 from lacli.server.http.exchange import Exchange, Handler, Services
 from lacli.server.http.guard import Guard

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lacli.server import loopback
+from lacli.configuration import loopback
 from lacli.server.http.refusals import Refusal
 from lacli.server.http.wire import Gone, refused, shape_of
 
